@@ -103,7 +103,7 @@ pub fn serve(config: Config, serving: Serving, log: &LogWriter) -> Result<(), St
     log::stopped(match role.misfit(&config) {
         Some(misfit) => Err(StartError::Misfit(misfit)),
         None if role == Role::Job => job::serve(&config, log),
-        None if role == Role::Cascade => subscribers::serve(&config, log),
+        None if role == Role::Cascade => subscribers::serve(&config, accept_settings, log),
         None if config.store.hot_store == Backend::HistoryService => storeless::serve(&config, role, log),
         None => run(config, role, accept_settings, log),
     })
@@ -167,7 +167,7 @@ fn build(
     let counters = counters::build(&config.counters, counting, config.rewards.outbox, &outbox, &common, parts);
     let views = views::build(&config.views, stores.views.clone(), &rewards_clock.today, &common, parts);
     let played = views.as_ref().map(|views| views.by_playback()).unwrap_or_default();
-    let behind = grpc::behind(hot.name, &calendar);
+    let behind = grpc::behind(hot.name, &calendar, config);
     let rewards = Rewards::build(&config.rewards, &stores, calendar, outbox.notify, played, &common, parts);
     let live_timeout = config.live.session_timeout(config.socket.heartbeat_interval, config.store.steady_hold);
     let live = Live::build(&config.live, live_timeout, &common, parts);

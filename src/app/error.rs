@@ -7,6 +7,7 @@ use crate::edge::auth::{KeptSecretError, KeySetError};
 use crate::edge::listener::TlsError;
 use crate::edge::visitor::CountryFileError;
 use crate::model::rewards::zone::NoZone;
+use crate::storage::agreed_settings::Difference;
 use crate::storage::endpoint::http::EndpointRefused;
 use crate::storage::event_bus::kafka::KafkaRefused;
 use crate::storage::history_bus;
@@ -15,7 +16,6 @@ use crate::storage::hot_store::StoreError;
 use crate::storage::hot_store::embedded::OpenError;
 use crate::storage::hot_store::remote::RemoteRefused;
 use crate::storage::redis::RedisRefused;
-use crate::storage::redis::fleet_settings::Difference;
 use crate::storage::revocation_list::ListError;
 use crate::storage::statistics::mongodb::MongoRefused;
 
@@ -63,9 +63,11 @@ pub enum StartError {
     Process(io::Error),
     #[error(
         "{}; set them as the other gateways have them, or start one gateway with --accept-settings: its settings are then \
-         those of all, and gateways with others drain and end", joined(.0)
+         those of all, and gateways with others drain and end", Difference::joined(.0)
     )]
     OtherSettings(Vec<Difference>),
+    #[error("{}; set them as the history services have them, and start again", Difference::joined(.0))]
+    OtherSettingsOfServices(Vec<Difference>),
     /// Milliseconds.
     #[error(
         "the clock was {0} ms ahead of the store's when the wall clock was corrected; start again, it is right now"
@@ -89,7 +91,7 @@ impl StartError {
             StartError::Process(_) => 71,
             StartError::StoreFailed(_) => 74,
             StartError::ClockAhead(_) => 75,
-            StartError::OtherSettings(_) => 78,
+            StartError::OtherSettings(_) | StartError::OtherSettingsOfServices(_) => 78,
         }
     }
 
@@ -100,8 +102,4 @@ impl StartError {
     pub(super) fn address(listener: &TcpListener) -> Result<SocketAddr, Self> {
         listener.local_addr().map_err(StartError::Process)
     }
-}
-
-fn joined(differences: &[Difference]) -> String {
-    differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

@@ -40,9 +40,10 @@ pub(super) struct Grpc {
 }
 
 /// `store`: tells the store from others.
-pub(super) fn behind(store: String, calendar: &Calendar) -> Behind {
+pub(super) fn behind(store: String, calendar: &Calendar, config: &Config) -> Behind {
     let has = |per| !calendar.rules.per(per).is_empty();
-    Behind { store, rules_per_user: has(Per::User), rules_per_content: has(Per::Content) }
+    let settings = Arc::new(config.alike.clone());
+    Behind { store, rules_per_user: has(Per::User), rules_per_content: has(Per::Content), settings }
 }
 
 /// What gateways without a store need of the process.

@@ -1,11 +1,17 @@
 //! A process without sockets for clients: probes, and one part that works until a signal.
 
+use std::future::pending;
 use std::io;
 use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, select_all};
 
 use super::assembly::Assembly;
 use super::error::StartError;
 use super::role::Role;
+use super::spawn::{runtime, spawn};
 use super::{announcement, descriptors, log, operator};
 use crate::config::Config;
 use crate::edge::admin::router;
@@ -29,7 +35,7 @@ pub(super) fn serve<P>(
     shutdown.listen_to_signals(|| {}, log::at_abort(log)).map_err(StartError::Process)?;
     let (mut assembly, stop) = (Assembly::new(log), shutdown.stop());
     let part = open(&mut assembly)?;
-    let Assembly { registry, degraded, .. } = assembly;
+    let Assembly { registry, degraded, ends, .. } = assembly;
     let router = router(SocklessAdmin { stop: stop.clone(), degraded, registry });
     let nothing = std::future::ready(());
     let probes = operator::start("probes", listener, router, operator::PROBES, nothing, stop.clone());
@@ -38,10 +44,36 @@ pub(super) fn serve<P>(
     tracing::info!(event = "listening", %admin, "listening");
     let said = format!("heartline {} is running (admin http://{admin})\n", role.name());
     announcement::print(said).map_err(StartError::Process)?;
+    let ended = follow(ends, shutdown.clone()).map_err(StartError::Process)?;
     let ran = run(part, &stop);
     shutdown.finish();
+    let ended = ended.join();
+    if ended.is_err() {
+        tracing::error!(event = "thread_panicked", "a thread panicked");
+    }
     if probes.join().is_err() {
         tracing::error!(event = "thread_panicked", "a thread panicked");
     }
-    ran.map_err(StartError::Process)
+    ran.map_err(StartError::Process)?;
+    ended.ok().flatten().map_or(Ok(()), Err)
+}
+
+/// Begins the drain when the process has to be started again. Returns the reason.
+fn follow(
+    ends: Vec<BoxFuture<'static, StartError>>,
+    shutdown: Arc<Shutdown>,
+) -> io::Result<JoinHandle<Option<StartError>>> {
+    let (runtime, stopped) = (runtime()?, shutdown.stop().stopped());
+    spawn("ends", move || {
+        runtime.block_on(async {
+            tokio::select! {
+                (why, ..) = select_all(ends.into_iter().chain([pending().boxed()])) => {
+                    tracing::error!(event = "ending", %why, "draining; the process has to be started again");
+                    shutdown.drain();
+                    Some(why)
+                }
+                () = stopped => None,
+            }
+        })
+    })
 }

@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+
 use super::access::Access;
 use super::assembly::Assembly;
 use super::common::Common;
@@ -16,7 +18,7 @@ use super::lanes::{StoreIntake, StoreLanes};
 use super::listeners::Listeners;
 use super::live::Live;
 use super::role::Role;
-use super::{Gateway, log, peers, start, users, widget};
+use super::{Gateway, alike, log, peers, start, users, widget};
 use crate::config::Config;
 use crate::domain::rewards::lookup::Lookup;
 use crate::domain::rewards::service_lookup::ServiceLookup;
@@ -39,7 +41,7 @@ const NAME: &str = "heartline-gateway";
 /// Until a signal.
 pub(super) fn serve(config: &Config, role: Role, log: &LogWriter) -> Result<(), StartError> {
     let tls = config.server.tls().map(Tls::load).transpose()?;
-    let store = RemoteStore::open(&config.history_service, tokens(config)?)?;
+    let store = RemoteStore::open(&config.history_service, tokens(config)?, alike::of_storeless(config))?;
     let channel: Arc<dyn DeviceChannel> = Arc::new(RemoteChannel { services: store.clone() });
     let access = Access::open(config, &channel, Box::new(RemoteList { services: store.clone() }))?;
     let listeners = Listeners::bind(config, role)?;
@@ -50,6 +52,7 @@ pub(super) fn serve(config: &Config, role: Role, log: &LogWriter) -> Result<(), 
     let (mut assembly, stop) = (Assembly::new(log), shutdown.stop());
     let parts = &mut assembly;
     store.register(parts.metrics());
+    parts.ends.push(store.overruled().map(StartError::OtherSettingsOfServices).boxed());
     // The clock is held against that of the services.
     let clock = Arc::new(Clock::starting_at(0, config.store.clock_step_max));
     let stores = (Arc::new(store.clone()) as Arc<_>, channel);

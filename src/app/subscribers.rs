@@ -9,6 +9,7 @@ use futures_util::future::join_all;
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
+use super::alike;
 use super::assembly::Assembly;
 use super::common::{Common, keep_time};
 use super::error::StartError;
@@ -41,6 +42,7 @@ use crate::storage::owner_queues::embedded::EmbeddedQueues;
 use crate::storage::owner_queues::redis::RedisQueues;
 use crate::storage::owner_queues::{Bounds, OwnerQueues};
 use crate::storage::redis::Redis;
+use crate::storage::redis::fleet_settings::FleetSettings;
 use crate::storage::store_error::Answer;
 use crate::telemetry::log_writer::LogWriter;
 
@@ -102,9 +104,12 @@ pub(super) fn build(
 }
 
 /// A process that does nothing else, until a signal.
-pub(super) fn serve(config: &Config, log: &LogWriter) -> Result<(), StartError> {
+pub(super) fn serve(config: &Config, accept_settings: bool, log: &LogWriter) -> Result<(), StartError> {
     let open = |assembly: &mut Assembly| {
         let redis = Redis::open(&config.redis)?;
+        let settings = FleetSettings::new(redis.clone(), alike::of_cascade(config));
+        runtime().map_err(StartError::Process)?.block_on(alike::agree(&settings, accept_settings))?;
+        assembly.ends.push(alike::overruled(&settings));
         redis.register(assembly.metrics());
         let clock = Arc::new(Clock::starting_at(0, config.store.clock_step_max));
         let of_redis = redis.clone();

@@ -1,6 +1,7 @@
 //! The stores and buses: a folder for each kind, with its guarantees in the folder's `mod.rs` and its backends beside
 //! it.
 
+pub mod agreed_settings;
 pub mod counters;
 pub mod delivery;
 pub mod device_channel;

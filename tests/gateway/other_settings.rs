@@ -8,7 +8,7 @@ use crate::support::{FailedStart, MID, TestGateway, beat, per_user, rules};
 const ACCEPT: &[&str] = &["--accept-settings"];
 
 fn refused(gateway: &TestGateway, settings: &[(&str, &str)]) -> FailedStart {
-    match gateway.try_neighbour(settings, &[]) {
+    match gateway.try_neighbour("all", settings, &[]) {
         Ok(_) => panic!("{settings:?} were accepted"),
         Err(failed) => failed,
     }
@@ -42,9 +42,26 @@ async fn a_gateway_with_other_settings_is_refused_and_names_them() {
     assert!(failed.stderr.contains("reading.finished_at: is 0.8, and"), "{}", failed.stderr);
     // What is only written in another way, or is each gateway's own, is no other setting.
     let alike = [("store.retention", "2160h"), ("counters.flush_interval", "3s"), ("store.group_interval", "5ms")];
-    let neighbour = gateway.try_neighbour(&alike, &[]).expect("a neighbour");
+    let neighbour = gateway.try_neighbour("all", &alike, &[]).expect("a neighbour");
     for gateway in [&gateway, &neighbour] {
         gateway.connect(MID).await.still_serves().await;
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs Redis: tests/run gateway-redis"]
+async fn history_services_and_cascades_compare_what_they_use() {
+    let gateway = TestGateway::on_redis(&[]);
+    // Kafka is not asked before.
+    let cascade = [("events.event_bus", "kafka"), ("kafka.brokers", r#"["127.0.0.1:1"]"#)];
+    for (role, setting, value, further) in [
+        ("history", "store.retention", "2d", &[("grpc.listen", "127.0.0.1:0")][..]),
+        ("cascade", "events.deployment", "elsewhere", &cascade),
+    ] {
+        let settings = [&[(setting, value)], further].concat();
+        let Err(failed) = gateway.try_neighbour(role, &settings, &[]) else { panic!("{role}: {setting}") };
+        assert_eq!(failed.code, Some(78), "{role}: {}", failed.stderr);
+        assert!(failed.stderr.contains(&format!("heartline: {setting}: is ")), "{role}: {}", failed.stderr);
     }
 }
 
@@ -56,7 +73,7 @@ async fn settings_that_are_accepted_become_the_deployments_and_others_end() {
     let at = viewer.now();
     viewer.watch([beat(100, at)]).await;
     let news = [("store.retention", "2d"), ("reading.finished_at", "0.8")];
-    let new = old.try_neighbour(&news, ACCEPT).expect("a gateway that makes its settings the deployment's");
+    let new = old.try_neighbour("all", &news, ACCEPT).expect("a gateway that makes its settings the deployment's");
     new.wait_for_log("settings_accepted").await;
     // As at a drain: the viewer is told, and nothing that was acked is lost.
     assert_eq!(viewer.closed().await, 1012);

@@ -95,6 +95,37 @@ async fn a_service_with_another_store_is_not_used() {
     gateway.connect(MID).await.still_serves().await;
 }
 
+#[tokio::test]
+async fn it_has_the_settings_of_its_services_where_it_uses_them() {
+    let service = started();
+    let addresses = addresses(&[&service]);
+    for (setting, value) in [("store.retention", "2d"), ("reading.finished_at", "0.8")] {
+        let failed = fails(&addresses, &[(setting, value)]);
+        assert_eq!(failed.code, Some(78), "{setting}: {}", failed.stderr);
+        let said =
+            failed.stderr.lines().find(|line| line.starts_with(&format!("heartline: {setting}: is {value}, and ")));
+        assert!(said.is_some_and(|line| line.contains("the history services have")), "{}", failed.stderr);
+    }
+    // The services decide by these alone.
+    let theirs = [("store.records_per_user", "500"), ("rewards.zone", "Europe/Berlin"), ("views.watched", "6s")];
+    let settings = [&[REMOTE, ("history_service.addresses", addresses.as_str())][..], &theirs].concat();
+    TestGateway::embedded(&settings).connect(MID).await.still_serves().await;
+}
+
+#[tokio::test]
+async fn it_ends_when_its_service_comes_back_with_other_settings() {
+    let service = started();
+    let mut gateway = TestGateway::embedded(&[REMOTE, ("history_service.addresses", &addresses(&[&service]))]);
+    let mut client = gateway.connect(MID).await;
+    let at = client.now();
+    client.watch([beat(100, at)]).await;
+    service.start(&[("store.retention", "2d")]);
+    assert_eq!(client.closed().await, 1012);
+    assert_eq!(gateway.ended().await.code(), Some(78));
+    let said = gateway.log();
+    assert!(said.contains("store.retention: is 90d, and the history services have 2d"), "{said}");
+}
+
 #[test]
 fn it_does_not_start_with_a_token_that_the_service_refuses() {
     let service = started();

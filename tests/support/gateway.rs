@@ -21,6 +21,8 @@ use super::{
     Upgrade, until,
 };
 
+type Started = Result<TestGateway, FailedStart>;
+
 /// The hot store of all gateways that are not `embedded`: `embedded`, which holds without it, `redis`, or
 /// `history-service`: then each has a history service of its own, with the same settings.
 const STORE: &str = "HEARTLINE_TEST_STORE";
@@ -124,10 +126,10 @@ impl TestGateway {
         launch(home, role, settings).unwrap_or_else(|failed| panic!("the gateway did not start: {failed:?}"))
     }
 
-    /// The same for this role, if it starts. `options`: of `serve`.
-    pub fn try_neighbour(&self, further: &[(&str, &str)], options: &[&str]) -> Result<Self, FailedStart> {
-        let (home, settings) = self.elsewhere(further);
-        launch_as(home, self.role, options, settings)
+    /// The same, if it starts. `words`: of the command.
+    pub fn try_neighbour(&self, role: &'static str, more: &[(&str, &str)], words: &[&str]) -> Started {
+        let (home, settings) = self.elsewhere(more);
+        launch_as(home, role, words, settings)
     }
 
     /// Another data directory for the Redis and the settings of this gateway.
@@ -418,27 +420,16 @@ impl Home {
     }
 }
 
-fn launch(home: Arc<Home>, role: &'static str, settings: Settings) -> Result<TestGateway, FailedStart> {
+fn launch(home: Arc<Home>, role: &'static str, settings: Settings) -> Started {
     launch_as(home, role, &[], settings)
 }
 
-fn launch_as(
-    home: Arc<Home>,
-    role: &'static str,
-    options: &[&str],
-    settings: Settings,
-) -> Result<TestGateway, FailedStart> {
+fn launch_as(home: Arc<Home>, role: &'static str, options: &[&str], settings: Settings) -> Started {
     let stderr = File::options().create(true).append(true).open(home.log_path()).expect("a log file");
     launch_with(home, role, options, settings, stderr.into())
 }
 
-fn launch_with(
-    home: Arc<Home>,
-    role: &'static str,
-    options: &[&str],
-    settings: Settings,
-    stderr: Stdio,
-) -> Result<TestGateway, FailedStart> {
+fn launch_with(home: Arc<Home>, role: &'static str, options: &[&str], settings: Settings, stderr: Stdio) -> Started {
     let log = home.log_path();
     let before = fs::metadata(&log).map_or(0, |metadata| metadata.len() as usize);
     let words = if role == ALL { &["serve"][..] } else { &["serve", "--role", role] };

@@ -4,7 +4,6 @@
 //! deployment's. The gateways that run look every two seconds, and end when theirs are no longer the deployment's.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 use ::redis::pipe;
@@ -12,37 +11,18 @@ use tokio::time::sleep;
 
 use super::{Redis, checked, tag, value};
 use crate::model::shard::Shard;
+use crate::storage::agreed_settings::Difference;
 use crate::storage::store_error::StoreError;
 
 /// Where it is kept.
 const SHARD: Shard = Shard(0);
 const LOOK_INTERVAL: Duration = Duration::from_secs(2);
-/// Longer values are not shown.
-const SHOWN_MAX: usize = 60;
 
 /// The settings of this process.
 #[derive(Clone)]
 pub struct FleetSettings {
     redis: Redis,
     own: BTreeMap<String, String>,
-}
-
-/// A setting whose value here is not the deployment's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    pub setting: String,
-    here: String,
-    deployment: String,
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Difference { setting, here, deployment } = self;
-        match here.len().max(deployment.len()) > SHOWN_MAX {
-            true => write!(f, "{setting}: is not what the other gateways on this Redis have"),
-            false => write!(f, "{setting}: is {here}, and the other gateways on this Redis have {deployment}"),
-        }
-    }
 }
 
 impl FleetSettings {
@@ -99,16 +79,8 @@ impl FleetSettings {
         stored.map(Some).map_err(|error| StoreError::Away(format!("{} cannot be read: {error}", key())))
     }
 
-    /// Settings that only one side knows are those of another version.
     fn differences(&self, stored: &BTreeMap<String, String>) -> Vec<Difference> {
-        let both = self.own.iter().filter_map(|(setting, here)| Some((setting, here, stored.get(setting)?)));
-        both.filter(|(_, here, deployment)| here != deployment)
-            .map(|(setting, here, deployment)| Difference {
-                setting: setting.clone(),
-                here: here.clone(),
-                deployment: deployment.clone(),
-            })
-            .collect()
+        Difference::all(&self.own, |setting| stored.get(setting), "the other gateways on this Redis")
     }
 
     /// What is stored with the settings of this process.

@@ -52,6 +52,7 @@ pub async fn follow(
         today: encode_day(Some(service.context.connect_lookup.today())),
         rules_per_user: service.behind.rules_per_user,
         rules_per_content: service.behind.rules_per_content,
+        settings: service.behind.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
     };
     let look = interval(LOOK_INTERVAL);
     let outgoing = Outgoing { messages, ending: Some(Box::pin(stop.ending())), store, away, look };

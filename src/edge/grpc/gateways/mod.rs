@@ -8,6 +8,7 @@ mod commit;
 mod follow;
 mod reads;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,6 +58,8 @@ pub struct Behind {
     pub store: String,
     pub rules_per_user: bool,
     pub rules_per_content: bool,
+    /// Those that gateways must have alike, as texts by name.
+    pub settings: Arc<BTreeMap<String, String>>,
 }
 
 impl StoreState {

@@ -14,9 +14,10 @@ use super::commits::Commits;
 use super::config::ServiceAddress;
 use super::parcels::ParcelQueue;
 use super::service::{Service, Visit, next_request};
-use super::services::{First, Services};
+use super::services::{First, Misfit, Services};
 use crate::model::backoff::Backoff;
 use crate::model::ids::UserId;
+use crate::storage::agreed_settings::Difference;
 use crate::storage::device_channel::codec::{PeerMessage, decode};
 use crate::storage::gateway_messages::wire::follow_event::Event;
 use crate::storage::gateway_messages::wire::gateways_client::GatewaysClient;
@@ -51,6 +52,8 @@ enum Ended {
     Refused(String),
     /// It has another store.
     Foreign(String),
+    /// It has other settings.
+    Differs(Vec<Difference>),
 }
 
 /// A service in use. Dropped, its lanes go to other services.
@@ -83,6 +86,13 @@ impl Link {
                     self.services.first.send_if_modified(|first| first.is_refused(refused));
                     if !std::mem::replace(&mut told, true) {
                         tracing::error!(event = "history_service_refused", %service, %place, why, "a history service refuses this gateway");
+                    }
+                }
+                Ended::Differs(differences) => {
+                    let why = Difference::joined(&differences);
+                    self.services.first.send_if_modified(|first| first.is_refused(First::Differs(differences)));
+                    if !std::mem::replace(&mut told, true) {
+                        tracing::error!(event = "history_service_differs", %service, %place, why, "a history service has other settings than this gateway; it is not used");
                     }
                 }
                 Ended::Foreign(store) => {
@@ -182,8 +192,11 @@ impl Link {
             _ => Ended::Away(super::chain(&status)),
         })?;
         match hello {
-            Some(Event::Hello(hello)) if self.services.greeted(&hello) => Ok((events, hello.away.unwrap_or_default())),
-            Some(Event::Hello(hello)) => Err(Ended::Foreign(hello.store)),
+            Some(Event::Hello(hello)) => match self.services.greeted(&hello) {
+                Ok(()) => Ok((events, hello.away.unwrap_or_default())),
+                Err(Misfit::Store) => Err(Ended::Foreign(hello.store)),
+                Err(Misfit::Settings(differences)) => Err(Ended::Differs(differences)),
+            },
             _ => Err(Ended::Away("it drains".to_owned())),
         }
     }

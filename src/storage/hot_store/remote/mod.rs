@@ -28,6 +28,8 @@ mod revocation_list;
 mod service;
 mod services;
 
+use std::collections::BTreeMap;
+use std::future::pending;
 use std::io;
 use std::sync::Arc;
 use std::thread;
@@ -55,6 +57,7 @@ use crate::model::record::Record;
 use crate::model::recording::Switch;
 use crate::model::rows_read::RowsRead;
 use crate::model::shard::Shard;
+use crate::storage::agreed_settings::Difference;
 use crate::storage::device_channel::ChannelSubscriber;
 use crate::storage::gateway_messages::changes;
 
@@ -79,6 +82,8 @@ pub enum RemoteRefused {
     Refused(String),
     #[error("no history service answers: {0}")]
     Away(String),
+    #[error("{}; set them as the history services have them", Difference::joined(.0))]
+    Differs(Vec<Difference>),
     #[error(transparent)]
     Process(#[from] io::Error),
 }
@@ -90,6 +95,7 @@ impl RemoteRefused {
             RemoteRefused::Authorities(..) => 66,
             RemoteRefused::Refused(_) => 77,
             RemoteRefused::Away(_) => 69,
+            RemoteRefused::Differs(_) => 78,
             RemoteRefused::Process(_) => 71,
         }
     }
@@ -97,10 +103,14 @@ impl RemoteRefused {
 
 impl RemoteStore {
     /// Connects to the services on a thread of its own, and waits for the first one. `tokens`: see
-    /// [`HistoryServiceConfig::token`].
-    pub fn open(config: &HistoryServiceConfig, tokens: Tokens) -> Result<Self, RemoteRefused> {
+    /// [`HistoryServiceConfig::token`]. `settings`: those that must be the services' as well, as texts by name.
+    pub fn open(
+        config: &HistoryServiceConfig,
+        tokens: Tokens,
+        settings: BTreeMap<String, String>,
+    ) -> Result<Self, RemoteRefused> {
         let authorities = config.authorities()?;
-        let services = Services::new(GatewayId(rand::random()), Bearer::new(tokens), authorities);
+        let services = Services::new(GatewayId(rand::random()), Bearer::new(tokens), authorities, settings);
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let store =
             RemoteStore { services: services.clone(), runtime: runtime.handle().clone(), parts: Arc::default() };
@@ -109,7 +119,7 @@ impl RemoteStore {
         thread::Builder::new().name("services".to_owned()).spawn(move || {
             runtime.block_on(async {
                 tokio::spawn(async move {
-                    let settled = first.wait_for(|first| matches!(first, First::Refused(_) | First::Connected));
+                    let settled = first.wait_for(|first| !matches!(first, First::Unknown | First::Away(_)));
                     let _late = timeout(FIRST_MAX, settled).await.is_err();
                     let _ = sender.send(first.borrow().clone());
                 });
@@ -119,6 +129,7 @@ impl RemoteStore {
         match answered.recv().unwrap_or_default() {
             First::Connected => Ok(store),
             First::Refused(why) => Err(RemoteRefused::Refused(why)),
+            First::Differs(differences) => Err(RemoteRefused::Differs(differences)),
             First::Away(why) => Err(RemoteRefused::Away(why)),
             First::Unknown => Err(RemoteRefused::Away("history_service.addresses have no address".to_owned())),
         }
@@ -129,6 +140,19 @@ impl RemoteStore {
         *self.services.subscriber.lock() = Some(subscriber.clone());
         // What was announced before is not told.
         subscriber.connected();
+    }
+
+    /// Resolves when a service has other settings, to those that differ.
+    pub fn overruled(&self) -> impl Future<Output = Vec<Difference>> + Send + use<> {
+        let mut overruled = self.services.overruled.subscribe();
+        async move {
+            let differs = overruled.wait_for(|differences| !differences.is_empty()).await.map(|found| found.clone());
+            match differs {
+                Ok(differences) => differences,
+                // The services are gone, and so is the process soon.
+                Err(_) => pending().await,
+            }
+        }
     }
 
     pub fn register(&self, registry: &mut Registry) {

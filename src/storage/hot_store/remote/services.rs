@@ -1,5 +1,6 @@
 //! All history services of a gateway, and what they have in common.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -10,6 +11,7 @@ use super::bearer::Bearer;
 use super::lanes::ServiceLanes;
 use super::metrics::Metrics;
 use crate::model::ids::GatewayId;
+use crate::storage::agreed_settings::Difference;
 use crate::storage::device_channel::ChannelSubscriber;
 use crate::storage::gateway_messages::wire::Hello;
 
@@ -26,6 +28,10 @@ pub struct Services {
     rules_per_content: AtomicBool,
     /// The store behind the services: another one would have other records of the same users.
     store: Mutex<Option<String>>,
+    /// Those that must be the services' as well, as texts by name.
+    settings: BTreeMap<String, String>,
+    /// What a service has otherwise; empty: nothing.
+    pub overruled: watch::Sender<Vec<Difference>>,
     pub subscriber: Mutex<Option<Arc<dyn ChannelSubscriber>>>,
     /// How the first connection went.
     pub first: watch::Sender<First>,
@@ -40,11 +46,25 @@ pub enum First {
     Away(String),
     /// A service does not take the gateway's token. It will not do so later.
     Refused(String),
+    /// It has other settings.
+    Differs(Vec<Difference>),
     Connected,
 }
 
+/// Why a service is not used.
+pub enum Misfit {
+    /// It has another store than those that are known.
+    Store,
+    Settings(Vec<Difference>),
+}
+
 impl Services {
-    pub fn new(gateway: GatewayId, bearer: Bearer, authorities: Option<Vec<u8>>) -> Arc<Self> {
+    pub fn new(
+        gateway: GatewayId,
+        bearer: Bearer,
+        authorities: Option<Vec<u8>>,
+        settings: BTreeMap<String, String>,
+    ) -> Arc<Self> {
         Arc::new(Services {
             gateway,
             lanes: ServiceLanes::new(),
@@ -55,22 +75,30 @@ impl Services {
             rules_per_user: AtomicBool::new(false),
             rules_per_content: AtomicBool::new(false),
             store: Mutex::default(),
+            settings,
+            overruled: watch::Sender::default(),
             subscriber: Mutex::default(),
             first: watch::Sender::default(),
         })
     }
 
-    /// A service says what it is. `false`: it has another store than those that are known.
-    pub fn greeted(&self, hello: &Hello) -> bool {
+    /// A service says what it is.
+    pub fn greeted(&self, hello: &Hello) -> Result<(), Misfit> {
+        let differences =
+            Difference::all(&self.settings, |setting| hello.settings.get(setting), "the history services");
+        if !differences.is_empty() {
+            self.overruled.send_replace(differences.clone());
+            return Err(Misfit::Settings(differences));
+        }
         let mut store = self.store.lock();
         if store.get_or_insert_with(|| hello.store.clone()) != &hello.store {
-            return false;
+            return Err(Misfit::Store);
         }
         self.is_day(hello.today);
         self.rules_per_user.store(hello.rules_per_user, Ordering::Relaxed);
         self.rules_per_content.store(hello.rules_per_content, Ordering::Relaxed);
         self.first.send_replace(First::Connected);
-        true
+        Ok(())
     }
 
     /// A service says which day it is. It never goes back here.
