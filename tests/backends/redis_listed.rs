@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use heartline::model::ids::UserId;
 use heartline::model::pack::UserPack;
 use heartline::model::shard::{Region, Shards};
+use heartline::model::transition::Cause;
 use heartline::storage::hot_store::listed_users::{ListedUsers, Waiting};
+use heartline::storage::hot_store::optimistic::UNCARRIED_AGAIN_MS;
 use heartline::storage::hot_store::redis::{RedisStore, Settings};
 use heartline::storage::hot_store::{HotStore, ListedUser, StoreError};
 use heartline::storage::redis::Redis;
@@ -185,8 +187,10 @@ fn who_was_never_listed_is_found_and_listed_with_everything() {
 fn a_user_who_is_listed_stays_though_nothing_else_is_left() {
     let backend = OneServer::fresh(ROOMY);
     let limits = Limits { retention_ms: 23 * 3_600_000, ..ROOMY };
-    let gateway = gateway_with(&backend.servers().url(), true, limits);
-    let (store, mut connection) = (hot(&gateway), backend.connection());
+    let url = backend.servers().url();
+    let gateway = gateway_with(&url, true, limits);
+    // One that carries nothing does not wait until all is carried.
+    let (store, mut connection) = (hot(&gateway_with(&url, false, limits)), backend.connection());
     let mut prune_at = |now: u64| {
         commit_at(&store, now, vec![prune(USER, limits.horizon(now))]);
         tell::<bool>(&mut connection, &["EXISTS", &key(USER, "h")])
@@ -199,6 +203,44 @@ fn a_user_who_is_listed_stays_though_nothing_else_is_left() {
     let last = last + 2 * limits.retention_ms;
     assert!(!prune_at(last));
     assert_eq!(wait(gateway.waiting()).unwrap(), Waiting::default());
+}
+
+#[test]
+#[ignore = "needs Redis: tests/run redis"]
+fn what_a_narrower_retention_would_remove_is_kept_until_it_is_carried() {
+    const HOUR: u64 = 3_600_000;
+    let backend = OneServer::fresh(ROOMY);
+    let url = backend.servers().url();
+    let wide = hot(&gateway(&url, true));
+    let oids = |gateway: &RedisStore| packed(&pack(gateway, USER)).into_iter().map(|(oid, _)| oid).collect::<Vec<_>>();
+    commit(&wide, vec![clear(NOW - 9), delete(&[4], NOW - 1)]);
+    commit(&wide, (1..=3).map(|oid| beat_of(USER, content(oid), NOW + oid)).collect());
+    let limits = Limits { retention_ms: HOUR, ..ROOMY };
+    let gateway = gateway_with(&url, true, limits);
+    let narrow = hot(&gateway);
+    let later = NOW + 2 * HOUR;
+    let prune = |now: u64| commit_group(&narrow, now, vec![prune(USER, limits.horizon(now))]);
+    let listed = key(USER, "x");
+    let (schedule, _) = listed.rsplit_once(':').unwrap();
+    let mut connection = backend.connection();
+    assert_eq!(prune(later).transitions, []);
+    let look: Option<u64> = tell(&mut connection, &["ZSCORE", schedule, &USER.0.to_string()]);
+    assert_eq!(look, Some(later + UNCARRIED_AGAIN_MS), "not at once");
+    assert_eq!(oids(&gateway), [1, 2, 3, 4]);
+    assert_eq!(pack(&gateway, USER).forgetting.map(|forgetting| forgetting.watermark), Some(NOW - 9));
+    // Another content takes the place of the third in the head.
+    let told = commit_group(&narrow, later, vec![beat_of(USER, content(5), later)]).transitions;
+    assert_eq!(moves(&told), [(0, None, Some(later), Cause::Beat)]);
+    assert_eq!(prune(later).transitions, []);
+    assert_eq!(oids(&gateway), [1, 2, 3, 4, 5]);
+    // Reads do not show them.
+    let seen = wait(narrow.get(USER, [1, 2, 3, 5].map(content).to_vec(), later)).unwrap();
+    assert_eq!(
+        seen.into_iter().map(|record| record.map(|record| record.at)).collect::<Vec<_>>(),
+        [None, None, None, Some(later)]
+    );
+    assert!(unlist(&gateway, read(&gateway, USER)));
+    assert_eq!(prune(later).transitions.len(), 3);
 }
 
 #[test]

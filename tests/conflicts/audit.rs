@@ -83,7 +83,7 @@ impl Said {
             let user = change.user;
             let number = *places.entry(user).or_insert_with(|| {
                 let (nows, rewards) = (nows.clone(), rewards.clone());
-                let part = Part { user, changes: Vec::new(), rewards, may_lack_claims: false, nows };
+                let part = Part { user, changes: Vec::new(), rewards, may_lack_claims: false, nows, may_wait: false };
                 let answer = Answer { outcomes: Vec::new(), decided: Vec::new(), transitions: Vec::new() };
                 said.push(Said { part, answer });
                 said.len() - 1

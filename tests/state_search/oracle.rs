@@ -74,8 +74,8 @@ impl Oracle {
         let claims_max = if part.may_lack_claims { made().count() as u64 } else { u64::MAX };
         let mut found: Option<(State, Vec<Answer>)> = None;
         let mut differs = String::new();
-        for now in &part.nows {
-            let (next, answer, claims) = state.after(part, self.limits, *now, claims_max);
+        for moment in part.moments() {
+            let (next, answer, claims) = state.after_with(part, self.limits, moment, claims_max);
             let (views, rewards): (Vec<_>, Vec<_>) = claims.iter().partition(|claim| claim.key.is_view());
             let same_views = views.iter().map(|claim| &claim.key).eq(viewed());
             let same_claims = same_views && rewards.into_iter().eq(made());
@@ -113,8 +113,8 @@ impl Oracle {
         let limits = self.limits;
         let mut others = Vec::new();
         for state in &self.states(part.user)[ages.0 - 1..ages.1] {
-            for now in &part.nows {
-                let (next, truth, _) = state.after(part, limits, *now, 0);
+            for moment in part.moments() {
+                let (next, truth, _) = state.after_with(part, limits, moment, 0);
                 if truth == *answer && next.is_same(state, part.user) {
                     return Ok(());
                 }

@@ -23,6 +23,16 @@ pub struct Part {
     /// It may make fewer claims than were earned: the group, or the outbox, had no room for all.
     pub may_lack_claims: bool,
     pub nows: Vec<u64>,
+    /// What has expired may have waited to be carried.
+    pub may_wait: bool,
+}
+
+impl Part {
+    /// The moments at which it may have been decided, each with whether what had expired waited.
+    pub fn moments(&self) -> impl Iterator<Item = (u64, bool)> {
+        let waits = [false, true].into_iter().take(1 + usize::from(self.may_wait));
+        self.nows.iter().flat_map(move |now| waits.clone().map(move |waits| (*now, waits)))
+    }
 }
 
 /// The answer to a part.
@@ -76,14 +86,29 @@ impl State {
 
     /// The state after a part that was decided at `now` and made so many claims; its answer; the claims.
     pub fn after(&self, part: &Part, limits: Limits, now: u64, claims_max: u64) -> (State, Answer, Vec<Claim>) {
+        self.after_with(part, limits, (now, false), claims_max)
+    }
+
+    /// `moment`: when it was decided, and whether what had expired waited to be carried when the user was pruned.
+    pub fn after_with(
+        &self,
+        part: &Part,
+        limits: Limits,
+        (now, waits): (u64, bool),
+        claims_max: u64,
+    ) -> (State, Answer, Vec<Claim>) {
         let Part { user, changes, rewards, .. } = part;
         let mut next = self.clone();
         let rewards = Rewarding { claims_max, ..rewards.clone() };
-        let (places, changes): (Vec<_>, Vec<_>) = changes.iter().cloned().unzip();
+        let (places, mut changes): (Vec<_>, Vec<_>) = changes.iter().cloned().unzip();
+        for change in changes.iter_mut().filter(|change| waits && matches!(change.action, Action::Prune { .. })) {
+            change.action = Action::Prune { horizon: 0 };
+        }
         let PlainCommit { outcomes, mut decided, mut transitions } = next.kept.commit(now, &rewards, &changes);
         decided.iter_mut().for_each(|decided| decided.change = places[decided.change]);
         transitions.iter_mut().for_each(|(change, _)| *change = places[*change]);
-        let left = next.play(*user, &changes, &outcomes, limits.horizon(now));
+        let horizon = if part.may_wait { 0 } else { limits.horizon(now) };
+        let left = next.play(*user, &changes, &outcomes, horizon);
         transitions.extend(left.map(|transition| (*places.last().unwrap(), transition)));
         let claims = std::mem::take(&mut next.kept.outbox);
         (next, Answer { outcomes, decided, transitions }, claims)

@@ -6,7 +6,7 @@ use heartline::model::forgetting::{ContentRow, Eviction};
 use heartline::model::ids::{Content, UserId};
 use heartline::model::rewards::claim::ClaimKey;
 use heartline::model::rewards::day::Day;
-use heartline::storage::hot_store::optimistic::{Claimable, Head, Load, Need, StoredRow};
+use heartline::storage::hot_store::optimistic::{Claimable, Head, Load, Need, StoredRow, UNCARRIED_AGAIN_MS};
 
 use crate::state_search::backing::Backing;
 use crate::state_search::requests::Limits;
@@ -58,11 +58,13 @@ fn claims_of(user: UserId) -> Vec<ClaimKey> {
 
 impl Stored {
     /// Whether the user will be looked at as soon as the first of it has expired: days expire as a whole.
-    pub fn is_entered(&self, limits: &Limits, now: u64) -> Result<(), String> {
+    pub fn is_entered(&self, limits: &Limits, now: u64, may_wait: bool) -> Result<(), String> {
         let look = self.look.ok_or("a user without a scheduled look")?;
         let current = self.head.iter().flat_map(|head| &head.current);
         let rows = self.rows.iter().chain(current.map(|(content, row)| (content, row)));
-        let late = rows.filter(|(_, stored)| look > now + 1 && stored.row.newest() < limits.horizon(look - 1)).count();
+        // What has expired may wait to be carried.
+        let soon = now + if may_wait { UNCARRIED_AGAIN_MS } else { 1 };
+        let late = rows.filter(|(_, stored)| look > soon && stored.row.newest() < limits.horizon(look - 1)).count();
         match late {
             0 => Ok(()),
             _ => Err(format!("{late} contents have to wait until {look}")),

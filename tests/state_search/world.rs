@@ -10,7 +10,7 @@ use heartline::model::change::{Change, Decided};
 use heartline::model::forgetting::UserRow;
 use heartline::model::ids::UserId;
 use heartline::model::rewards::claim::Claim;
-use heartline::storage::hot_store::optimistic::{Applied, Apply, Write};
+use heartline::storage::hot_store::optimistic::{Applied, Apply, Listing, Write};
 use heartline::storage::hot_store::{Committed, Group, StoreError};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -375,10 +375,16 @@ impl<'b, B: Backing> World<'b, B> {
         }
         if matches!(applied, Applied::Done { .. }) {
             let found = stored::read(self.backing, *user).await?;
-            found.is_entered(&self.scenario.limits, self.now)?;
-            let part = self.part(*sender, *user);
+            found.is_entered(&self.scenario.limits, self.now, !self.packers.is_empty())?;
+            let waited = apply.expected.as_ref().is_some_and(|head| head.listing == Listing::Listed);
+            let mut part = self.part(*sender, *user);
+            part.may_wait = waited && self.scenario.carries(*gateway);
+            let before = self.oracle.state(*user).clone();
             let fits = |state: &_| found.fits(state, *user, head);
             self.oracle.applied(sent, &part, fits).map_err(|why| format!("{sender:?} of user {}: {why}", user.0))?;
+            if part.may_wait {
+                self.has_carried(*user, &before)?;
+            }
         }
         Ok(applied)
     }
@@ -401,7 +407,14 @@ impl<'b, B: Backing> World<'b, B> {
         let Begun { changes, claims_max, nows, no_room, .. } = &self.ops[op];
         let changes = changes.iter().cloned().enumerate().filter(|(_, change)| change.user == user).collect();
         let may_lack_claims = *claims_max < ROOM || no_room.contains(&user);
-        Part { user, changes, rewards: rewarding(nows[0], *claims_max), may_lack_claims, nows: nows.clone() }
+        Part {
+            user,
+            changes,
+            rewards: rewarding(nows[0], *claims_max),
+            may_lack_claims,
+            nows: nows.clone(),
+            may_wait: !self.packers.is_empty(),
+        }
     }
 
     fn answered(&mut self, op: usize, group: &Group, committed: &Committed) -> Result<(), String> {
@@ -438,7 +451,7 @@ impl<'b, B: Backing> World<'b, B> {
             match found.head.clone() {
                 Some(head) => {
                     found.fits(self.oracle.state(user), user, &head)?;
-                    found.is_entered(&self.scenario.limits, self.now)?;
+                    found.is_entered(&self.scenario.limits, self.now, !self.packers.is_empty())?;
                 }
                 None => found.is_nothing()?,
             }

@@ -3,6 +3,7 @@
 use std::sync::MutexGuard;
 
 use heartline::model::ids::UserId;
+use heartline::model::pack::PackedRow;
 use heartline::storage::hot_store::optimistic::{TokenSource, list};
 use rand::RngExt;
 
@@ -12,6 +13,7 @@ use crate::state_search::carried;
 use crate::state_search::network::{CallKey, PutOffCall};
 use crate::state_search::packers::{Bus, Errand, PACKERS};
 use crate::state_search::scenario::{Fault, OIDS, USERS};
+use crate::state_search::state::State;
 
 impl<B: Backing> World<'_, B> {
     pub(super) fn bus(&self) -> MutexGuard<'_, Bus> {
@@ -94,6 +96,30 @@ impl<B: Backing> World<'_, B> {
         let tokens = TokenSource::new(2 * PACKERS as u64);
         let listed = list(self.backing, &tokens, &USERS, self.now).await.map_err(|error| error.to_string())?;
         self.tell(|| format!("{listed} users were never listed"));
+        Ok(())
+    }
+
+    /// What has expired was carried before it went; `before`: the state before the last one.
+    pub(super) fn has_carried(&mut self, user: UserId, before: &State) -> Result<(), String> {
+        let after = self.oracle.state(user).clone();
+        let forgetting = after.forgetting(user);
+        // What gave way to the cap is gone from everywhere.
+        if forgetting.floor > before.forgetting(user).floor {
+            return Ok(());
+        }
+        let forgotten = forgetting.watermark.max(forgetting.floor);
+        let (kept, bus) = (after.contents(user), self.bus());
+        let gone = before
+            .contents(user)
+            .into_iter()
+            .filter(|(content, row)| !kept.contains_key(content) && row.newest() > forgotten);
+        for (content, row) in gone {
+            let wanted = PackedRow::of(content, &row);
+            let found = bus.rows.get(&(user, content));
+            if found.is_none_or(|found| found.version < wanted.version) {
+                return Err(format!("user {}: {wanted:?} has expired before it was carried, but {found:?}", user.0));
+            }
+        }
         Ok(())
     }
 

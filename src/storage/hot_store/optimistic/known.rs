@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::contents::Contents;
 use super::heads::Remembered;
 use super::noticing::Waiting;
-use super::{Head, Loaded, StoredRow};
+use super::{Head, Loaded, Marked, StoredRow};
 use crate::model::decide::{AtHand, DeadContents, StoredUser};
 use crate::model::forgetting::{ContentRow, Eviction, UserRow, oldest_live};
 use crate::model::ids::Content;
@@ -80,6 +80,8 @@ pub struct Known {
     dead: Vec<Dead>,
     claims: HashMap<ClaimKey, Claimable>,
     pub claim_rules: Option<Vec<(Day, Arc<str>)>>,
+    /// The contents that are marked to be carried to the history store.
+    pub marked: Option<Marked>,
     pub waiting: Option<Waiting>,
 }
 
@@ -94,7 +96,7 @@ impl Known {
     }
 
     pub fn add(&mut self, loaded: Loaded) {
-        let Loaded { head, rows, contents, oldest, newest, all, dead, claims, claim_rules, .. } = loaded;
+        let Loaded { head, rows, contents, oldest, newest, all, dead, claims, claim_rules, marked, .. } = loaded;
         self.head = head.or(self.head.take());
         self.rows.extend(rows);
         match (&oldest, contents) {
@@ -110,6 +112,7 @@ impl Known {
         self.dead.extend(dead);
         self.claims.extend(claims.into_iter().map(|claimable| (claimable.key.clone(), claimable)));
         self.claim_rules = claim_rules.or(self.claim_rules.take());
+        self.marked = marked.or(self.marked.take());
     }
 
     pub fn row(&self, content: Content) -> Option<&Option<StoredRow>> {

@@ -29,6 +29,7 @@ mod noticing;
 mod placement;
 mod round;
 mod token;
+mod uncarried;
 mod writes;
 
 use std::future::Future;
@@ -42,6 +43,7 @@ pub use limits::Limits;
 pub use listed::{ListedUser, list, read_listed, unlist};
 pub use metrics::Metrics;
 pub use token::{Token, TokenSource};
+pub use uncarried::UNCARRIED_AGAIN_MS;
 pub use writes::Write;
 
 use super::StoreError;

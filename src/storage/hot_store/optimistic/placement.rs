@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::head::{Listing, day_of};
 use super::known::{Known, dead_until};
 use super::limits::Limits;
+use super::uncarried::UNCARRIED_AGAIN_MS;
 use super::{Head, StoredRow, Write};
 use crate::model::decide::{DraftRow, Drafted, Pruned};
 use crate::model::ids::Content;
@@ -33,6 +34,8 @@ pub struct Placement<'k> {
     pub limits: &'k Limits,
     /// The server's clock, milliseconds.
     pub now: u64,
+    /// Expired rows were kept, since they wait to be carried.
+    pub waits_expired: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -101,7 +104,11 @@ impl Placement<'_> {
         removes_all: bool,
         placed: &mut Placed,
     ) -> Option<(Content, StoredRow)> {
-        let horizon = self.limits.retention.horizon(self.now);
+        // A row that is not carried yet waits for the janitor.
+        let horizon = match self.head().is_some_and(|head| self.limits.waits(head)) {
+            true => 0,
+            false => self.limits.retention.horizon(self.now),
+        };
         let (mut current, playing) = (None, self.playing());
         for mut draft in std::mem::take(&mut self.drafted.rows) {
             let place = if removes_all { Place::Nowhere } else { self.place_of(&draft) };
@@ -229,7 +236,10 @@ impl Placement<'_> {
                 Write::LookAt { at: now + LISTED_AGAIN_MS, exact: true }
             }
             at if next.is_none() && at <= *now => Write::RemoveUser,
-            at => Write::LookAt { at: at.max(now + 1), exact: true },
+            at => {
+                let pause = if self.waits_expired { UNCARRIED_AGAIN_MS } else { 1 };
+                Write::LookAt { at: at.max(now + pause), exact: true }
+            }
         }
     }
 

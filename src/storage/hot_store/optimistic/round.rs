@@ -14,7 +14,7 @@ use super::noticing::{NoticeRule, NoticeTerms, Waiting};
 use super::placement::{Placed, Placement};
 use super::token::TokenSource;
 use super::{Applied, Apply, Head, Load, Loaded, Write};
-use crate::model::change::{Change, Decided, Outcome};
+use crate::model::change::{Action, Change, Decided, Outcome};
 use crate::model::counters::Generations;
 use crate::model::decide::{Decider, Draft, Transitions};
 use crate::model::ids::UserId;
@@ -276,9 +276,13 @@ impl UserRound {
         let mut draft = Draft::new(&self.known)?;
         let decider = Decider::new(group.now, horizon, limits.contents_max, &group.rewards);
         let mut decider = decider.with_claims_max(self.claims_max).for_changes(self.places.len());
+        let waits_expired = self.prunes(group) && self.known.waits_expired(limits, horizon)?;
+        let of_cleared = Action::Prune { horizon: 0 };
         let mut outcomes = Vec::with_capacity(self.places.len());
         for place in &self.places {
             let Change { user, action } = &group.changes[*place];
+            let kept = waits_expired && matches!(action, Action::Prune { .. });
+            let action = if kept { &of_cleared } else { action };
             outcomes.push(decider.decide(&mut draft, *place, *user, action)?);
         }
         let (decided, mut transitions) = decider.finish();
@@ -286,7 +290,7 @@ impl UserRound {
         let drafted = draft.finish();
         let counted = drafted.contents;
         let (mut head, mut writes, mut waiting) = (None, Vec::new(), self.known.waiting);
-        let placement = Placement { known: &self.known, drafted, limits, now: group.now };
+        let placement = Placement { known: &self.known, drafted, limits, now: group.now, waits_expired };
         if let Some(Placed { head: new, writes: all, dead }) = placement.place() {
             (head, writes) = (new, all);
             if let Some(head) = &mut head {
@@ -319,6 +323,10 @@ impl UserRound {
         let apply = Apply { user: self.user, expected, head, writes, news, generations: generations.clone() };
         self.plan = Some(Plan { apply, outcomes, decided, transitions, elsewhere: false, contents, waiting });
         Ok(())
+    }
+
+    fn prunes(&self, group: &Group) -> bool {
+        self.places.iter().any(|place| matches!(group.changes[*place].action, Action::Prune { .. }))
     }
 
     /// The state that the changes certainly need and that is not known yet.
