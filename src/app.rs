@@ -56,7 +56,6 @@ use crate::edge::control::{Control, Guard};
 use crate::edge::demo::RewardsClock;
 use crate::edge::listener::Tls;
 use crate::model::cloud_event::Source;
-use crate::model::retention::Retention;
 use crate::shutdown::{Shutdown, Stop};
 use crate::storage::hot_store::config::Backend;
 use crate::storage::outbox::Outbox as OutboxStore;
@@ -190,8 +189,7 @@ fn build(
     let packs = demo::pack_feed(config, has_demo);
     if let Some(shared) = &hot.redis {
         parts.ends.push(alike::overruled(&shared.settings));
-        let retention = Retention::of(config.store.retention);
-        history_packs::build(&config.history, &config.kafka, retention, shared, packs.clone(), &common, parts)?;
+        history_packs::build(config, shared, packs.clone(), &common, parts)?;
     }
     let messages = peers::messages(access, &devices, &live, Some(rewards.memory.clone()), &common);
     peers::build(hot.redis, gateways.as_ref(), messages, access, parts);

@@ -6,30 +6,27 @@ use super::assembly::Assembly;
 use super::common::Common;
 use super::error::StartError;
 use super::hot::Shared;
+use crate::config::Config;
 use crate::domain::history_packs::feed::PackFeed;
 use crate::domain::history_packs::health::PackHealth;
 use crate::domain::history_packs::metrics::Metrics;
 use crate::domain::history_packs::packer::Packer;
 use crate::model::retention::Retention;
 use crate::storage::history_bus::kafka::KafkaHistory;
-use crate::storage::history_store::config::HistoryConfig;
-use crate::storage::kafka::config::KafkaConfig;
 
 /// It runs until the drain begins: another gateway goes on, or this one after its next start. `feed`: for a page that
 /// shows the packs, if there is one.
 pub(super) fn build(
-    config: &HistoryConfig,
-    kafka: &KafkaConfig,
-    retention: Retention,
+    config: &Config,
     shared: &Shared,
     feed: Option<Arc<PackFeed>>,
     common: &Common,
     assembly: &mut Assembly,
 ) -> Result<(), StartError> {
-    if !config.is_kept() {
+    if !config.history.is_kept() {
         return Ok(());
     }
-    let bus = Arc::new(KafkaHistory::open(kafka)?);
+    let bus = Arc::new(KafkaHistory::open(&config.kafka)?);
     let health = Arc::new(PackHealth::new(bus.clone()));
     let of_packs = health.clone();
     assembly.degraded.push(Box::new(move || of_packs.degraded()));
@@ -40,9 +37,9 @@ pub(super) fn build(
         bus,
         clock: common.clock.clone(),
         deployment: shared.redis.id(),
-        interval: config.interval,
-        pack_bytes: config.pack_bytes,
-        retention,
+        interval: config.history.interval,
+        pack_bytes: config.history.pack_bytes,
+        retention: Retention::of(config.store.retention),
         metrics: Metrics::new(assembly.metrics()),
     };
     let stop = common.stop.clone();
