@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// A group shares out its partitions in seconds, and a broker that is back is connected to within one.
+/// A broker that is back is connected to within a second.
 const STUCK_AFTER: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
@@ -17,23 +17,12 @@ pub struct Liveness(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// Since when a member of a group waits to be told which partitions are its own.
-    waits: Option<Instant>,
     /// Since when no broker has answered it.
     unanswered: Option<Instant>,
     is_over: bool,
 }
 
 impl Liveness {
-    /// A member joins, or has given up partitions. In either case the group tells it its share, which may be nothing.
-    pub fn waits(&self, now: Instant) {
-        self.0.lock().waits.get_or_insert(now);
-    }
-
-    pub fn has_share(&self) {
-        self.0.lock().waits = None;
-    }
-
     /// What was asked of a broker, and whether it has answered.
     pub fn asked(&self, is_answered: bool, now: Instant) {
         let mut state = self.0.lock();
@@ -45,9 +34,7 @@ impl Liveness {
 
     /// Another client is to take its place. While all brokers are away, a new client is not better, nor worse.
     pub fn is_stuck(&self, now: Instant) -> bool {
-        let state = self.0.lock();
-        let is_long = |since: Option<Instant>| since.is_some_and(|since| now.duration_since(since) >= STUCK_AFTER);
-        is_long(state.waits) || is_long(state.unanswered)
+        self.0.lock().unanswered.is_some_and(|since| now.duration_since(since) >= STUCK_AFTER)
     }
 
     /// From now on the library's callbacks speak of partitions that are another client's.
@@ -73,21 +60,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_member_that_gets_no_share_or_no_answer_for_long_is_stuck() {
-        let (member, began) = (Liveness::default(), Instant::now());
+    fn a_client_that_no_broker_answers_for_long_is_stuck() {
+        let (client, began) = (Liveness::default(), Instant::now());
         let after = |seconds| began + Duration::from_secs(seconds);
-        assert!(!member.is_stuck(after(600)), "nothing is known against it");
-        member.waits(began);
-        // What it gives up later does not make it wait from then on.
-        member.waits(after(59));
-        assert_eq!([59, 60].map(|seconds| member.is_stuck(after(seconds))), [false, true]);
-        member.has_share();
-        assert!(!member.is_stuck(after(600)));
-        member.asked(false, after(600));
-        member.asked(false, after(650));
-        assert_eq!([659, 660].map(|seconds| member.is_stuck(after(seconds))), [false, true]);
-        member.asked(true, after(660));
-        assert!(!member.is_stuck(after(900)));
+        assert!(!client.is_stuck(after(600)), "nothing is known against it");
+        client.asked(false, after(600));
+        client.asked(false, after(650));
+        assert_eq!([659, 660].map(|seconds| client.is_stuck(after(seconds))), [false, true]);
+        client.asked(true, after(660));
+        assert!(!client.is_stuck(after(900)));
     }
 
     #[test]

@@ -101,7 +101,6 @@ impl Clients {
     fn join(&self, topic: &str) -> Result<(), BusError> {
         if !self.has_joined.load(Ordering::Relaxed) {
             self.group.subscribe(&[topic]).map_err(|error| BusError(error.to_string()))?;
-            self.liveness.waits(Instant::now());
             self.has_joined.store(true, Ordering::Relaxed);
         }
         Ok(())
@@ -274,7 +273,7 @@ impl EventSource for KafkaEvents {
                 self.replace_stuck()?;
                 let clients = self.clients();
                 clients.join(&self.topic)?;
-                self.lag.count(&clients.group, &clients.reader, &self.topic);
+                self.lag.count(&clients, &self.topic);
                 self.look_again();
                 let (group, topic, assigned) = (clients.group.clone(), self.topic.clone(), self.assigned.clone());
                 let read = blocking(move || Ok(poll(&group, &topic, &assigned))).await?;
@@ -287,7 +286,6 @@ impl EventSource for KafkaEvents {
                     continue;
                 }
                 if let Some(counted) = self.lag.counted().await {
-                    clients.liveness.asked(counted.is_ok(), Instant::now());
                     return counted.map(|()| None);
                 }
             }

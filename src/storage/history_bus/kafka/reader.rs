@@ -85,7 +85,6 @@ impl Reader {
         let liveness = Arc::<Liveness>::default();
         let member = self.client(&liveness)?;
         member.subscribe(&[&self.topic])?;
-        liveness.waits(Instant::now());
         Ok(Clients { member, liveness, ends: self.client(&Arc::default())? })
     }
 
@@ -145,7 +144,7 @@ impl Reader {
             store(client, &self.topic, &self.shared);
             if counted.elapsed() >= COUNT_EVERY {
                 let lag = self.count(clients);
-                clients.liveness.asked(lag.is_ok(), Instant::now());
+                clients.liveness.asked(self.is_answered(clients), Instant::now());
                 match lag {
                     Ok(lag) => self.shared.counts(lag),
                     Err(error) => tracing::debug!(%error, "kafka: cannot count what is not read"),
@@ -176,6 +175,11 @@ impl Reader {
             return true;
         }
         pauses
+    }
+
+    /// Whether a broker answers both; any can, whatever is wrong with partitions.
+    fn is_answered(&self, Clients { member, ends, .. }: &Clients) -> bool {
+        [member, ends].iter().all(|client| client.fetch_metadata(Some(&self.topic), COUNT_TIMEOUT).is_ok())
     }
 
     fn count(&self, Clients { member, ends, .. }: &Clients) -> KafkaResult<BTreeMap<i32, u64>> {
@@ -257,13 +261,11 @@ impl ConsumerContext for Member {
         match rebalance {
             _ if self.liveness.is_over() => {}
             Rebalance::Assign(list) => {
-                self.liveness.has_share();
                 let partitions = partitions(list);
                 tracing::info!(event = "history_partitions_assigned", ?partitions, "reading partitions of history");
                 self.shared.assign(partitions);
             }
             Rebalance::Revoke(list) => {
-                self.liveness.waits(Instant::now());
                 // The last that the library sends to the brokers for them.
                 store(client, &self.topic, &self.shared);
                 let partitions = partitions(list);

@@ -13,7 +13,7 @@ use rdkafka::error::KafkaResult;
 use rdkafka::topic_partition_list::Offset as Place;
 use tokio::task::JoinHandle;
 
-use super::{ANSWER_TIMEOUT, Reader, blocking};
+use super::{ANSWER_TIMEOUT, Clients, Reader, blocking};
 use crate::storage::event_bus::BusError;
 
 /// How often they are counted.
@@ -38,14 +38,18 @@ impl Lag {
     }
 
     /// Begins to count, if that is due.
-    pub fn count(&self, group: &Arc<Reader>, reader: &Arc<Mutex<Reader>>, topic: &Arc<str>) {
+    pub fn count(&self, clients: &Clients, topic: &Arc<str>) {
         let mut count = self.count.lock();
         let is_due = count.began.is_none_or(|began| began.elapsed() > COUNT_EVERY);
         if !is_due || count.is_running() {
             return;
         }
-        let (group, reader, topic, events) = (group.clone(), reader.clone(), topic.clone(), self.events.clone());
+        let (group, reader, liveness) = (clients.group.clone(), clients.reader.clone(), clients.liveness.clone());
+        let (topic, events) = (topic.clone(), self.events.clone());
         let counted = blocking(move || {
+            // Any broker can answer this, whatever is wrong with partitions.
+            let is_answered = |client: &Reader| client.fetch_metadata(Some(&topic), ANSWER_TIMEOUT).is_ok();
+            liveness.asked(is_answered(&group) && is_answered(&reader.lock()), Instant::now());
             events.store(behind(&group, &reader, &topic)?, Ordering::Relaxed);
             Ok(())
         });

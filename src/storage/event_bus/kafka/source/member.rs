@@ -1,7 +1,6 @@
 //! The callbacks of the library.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use rdkafka::client::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
@@ -41,13 +40,11 @@ impl ConsumerContext for Member {
         match rebalance {
             _ if self.liveness.is_over() => {}
             Rebalance::Assign(list) => {
-                self.liveness.has_share();
                 let partitions = partitions(list);
                 tracing::info!(event = "cascade_partitions_assigned", ?partitions, "reading partitions of events");
                 self.assigned.assign(partitions);
             }
             Rebalance::Revoke(list) => {
-                self.liveness.waits(Instant::now());
                 let partitions = partitions(list);
                 tracing::info!(event = "cascade_partitions_revoked", ?partitions, "giving up partitions of events");
                 self.assigned.revoke(partitions);
