@@ -143,9 +143,9 @@ impl Reader {
             }
             store(client, &self.topic, &self.shared);
             if counted.elapsed() >= COUNT_EVERY {
-                let lag = self.count(clients);
-                clients.liveness.asked(self.is_answered(clients), Instant::now());
-                match lag {
+                let committed = self.committed(clients);
+                clients.liveness.asked(committed.is_ok(), Instant::now());
+                match committed.and_then(|committed| self.count(clients, &committed)) {
                     Ok(lag) => self.shared.counts(lag),
                     Err(error) => tracing::debug!(%error, "kafka: cannot count what is not read"),
                 }
@@ -177,20 +177,21 @@ impl Reader {
         pauses
     }
 
-    /// Whether a broker answers both; any can, whatever is wrong with partitions.
-    fn is_answered(&self, Clients { member, ends, .. }: &Clients) -> bool {
-        [member, ends].iter().all(|client| client.fetch_metadata(Some(&self.topic), COUNT_TIMEOUT).is_ok())
-    }
-
-    fn count(&self, Clients { member, ends, .. }: &Clients) -> KafkaResult<BTreeMap<i32, u64>> {
+    /// What the group has committed of the partitions that are read here. It fails when no broker answers one of the
+    /// clients, and not for anything that is wrong with a partition.
+    fn committed(&self, Clients { member, ends, .. }: &Clients) -> KafkaResult<TopicPartitionList> {
         // Serves its callbacks.
         while ends.poll(Duration::ZERO).is_some() {}
+        ends.fetch_metadata(Some(&self.topic), COUNT_TIMEOUT)?;
         let assignment = member.assignment()?;
-        // Of no partition the library would wait for ever.
-        if assignment.count() == 0 {
-            return Ok(BTreeMap::new());
+        match assignment.count() {
+            // Of no partition the library would wait for ever.
+            0 => member.fetch_metadata(Some(&self.topic), COUNT_TIMEOUT).map(|_| assignment),
+            _ => member.committed_offsets(assignment, COUNT_TIMEOUT),
         }
-        let committed = member.committed_offsets(assignment, COUNT_TIMEOUT)?;
+    }
+
+    fn count(&self, Clients { ends, .. }: &Clients, committed: &TopicPartitionList) -> KafkaResult<BTreeMap<i32, u64>> {
         let count = |partition: i32, next: Offset| {
             let (low, high) = ends.fetch_watermarks(&self.topic, partition, COUNT_TIMEOUT)?;
             let next = match next {

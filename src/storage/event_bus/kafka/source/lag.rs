@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rdkafka::consumer::Consumer;
 use rdkafka::error::KafkaResult;
-use rdkafka::topic_partition_list::Offset as Place;
+use rdkafka::topic_partition_list::{Offset as Place, TopicPartitionList};
 use tokio::task::JoinHandle;
 
 use super::{ANSWER_TIMEOUT, Clients, Reader, blocking};
@@ -37,7 +37,7 @@ impl Lag {
         self.events.load(Ordering::Relaxed)
     }
 
-    /// Begins to count, if that is due.
+    /// Begins to count, if that is due. A count fails when no broker answers: the library itself waits for one silently.
     pub fn count(&self, clients: &Clients, topic: &Arc<str>) {
         let mut count = self.count.lock();
         let is_due = count.began.is_none_or(|began| began.elapsed() > COUNT_EVERY);
@@ -47,10 +47,9 @@ impl Lag {
         let (group, reader, liveness) = (clients.group.clone(), clients.reader.clone(), clients.liveness.clone());
         let (topic, events) = (topic.clone(), self.events.clone());
         let counted = blocking(move || {
-            // Any broker can answer this, whatever is wrong with partitions.
-            let is_answered = |client: &Reader| client.fetch_metadata(Some(&topic), ANSWER_TIMEOUT).is_ok();
-            liveness.asked(is_answered(&group) && is_answered(&reader.lock()), Instant::now());
-            events.store(behind(&group, &reader, &topic)?, Ordering::Relaxed);
+            let committed = committed(&group, &reader, &topic);
+            liveness.asked(committed.is_ok(), Instant::now());
+            events.store(behind(&committed?, &reader, &topic)?, Ordering::Relaxed);
             Ok(())
         });
         *count = Count { began: Some(Instant::now()), task: Some(tokio::spawn(counted)) };
@@ -73,14 +72,19 @@ impl Count {
     }
 }
 
-/// Fails when no broker answers: the library itself waits for one silently.
-fn behind(group: &Reader, reader: &Mutex<Reader>, topic: &str) -> KafkaResult<u64> {
+/// What the group has committed of its partitions. It fails when no broker answers one of the clients, and not for anything
+/// that is wrong with a partition.
+fn committed(group: &Reader, reader: &Mutex<Reader>, topic: &str) -> KafkaResult<TopicPartitionList> {
+    reader.lock().fetch_metadata(Some(topic), ANSWER_TIMEOUT)?;
     let assignment = group.assignment()?;
-    // Of no partition the library would wait for ever.
-    if assignment.count() == 0 {
-        return group.fetch_metadata(Some(topic), ANSWER_TIMEOUT).map(|_| 0);
+    match assignment.count() {
+        // Of no partition the library would wait for ever.
+        0 => group.fetch_metadata(Some(topic), ANSWER_TIMEOUT).map(|_| assignment),
+        _ => group.committed_offsets(assignment, ANSWER_TIMEOUT),
     }
-    let committed = group.committed_offsets(assignment, ANSWER_TIMEOUT)?;
+}
+
+fn behind(committed: &TopicPartitionList, reader: &Mutex<Reader>, topic: &str) -> KafkaResult<u64> {
     committed.elements().iter().try_fold(0, |behind, element| {
         let (low, high) = reader.lock().fetch_watermarks(topic, element.partition(), ANSWER_TIMEOUT)?;
         let next = if let Place::Offset(next) = element.offset() { next.max(low) } else { low };
