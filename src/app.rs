@@ -12,6 +12,7 @@ mod demo;
 mod descriptors;
 mod devices;
 mod edge;
+mod ends;
 mod error;
 mod events;
 mod grpc;

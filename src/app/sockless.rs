@@ -1,18 +1,16 @@
 //! A process without sockets for clients: probes, and one part that works until a signal.
 
-use std::future::pending;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, select_all};
+use futures_util::future::BoxFuture;
 
 use super::assembly::Assembly;
 use super::error::StartError;
 use super::role::Role;
 use super::spawn::{runtime, spawn};
-use super::{announcement, descriptors, log, operator};
+use super::{announcement, descriptors, ends, log, operator};
 use crate::config::Config;
 use crate::edge::admin::router;
 use crate::edge::admin::sockless::SocklessAdmin;
@@ -47,18 +45,15 @@ pub(super) fn serve<P>(
     let ended = follow(ends, shutdown.clone()).map_err(StartError::Process)?;
     let ran = run(part, &stop);
     shutdown.finish();
-    let ended = ended.join();
-    if ended.is_err() {
-        tracing::error!(event = "thread_panicked", "a thread panicked");
-    }
-    if probes.join().is_err() {
+    let (ended, probed) = (ended.join(), probes.join());
+    if ended.is_err() || probed.is_err() {
         tracing::error!(event = "thread_panicked", "a thread panicked");
     }
     ran.map_err(StartError::Process)?;
     ended.ok().flatten().map_or(Ok(()), Err)
 }
 
-/// Begins the drain when the process has to be started again. Returns the reason.
+/// Ends with the process, or before it with the reason why it has to be started again.
 fn follow(
     ends: Vec<BoxFuture<'static, StartError>>,
     shutdown: Arc<Shutdown>,
@@ -67,11 +62,7 @@ fn follow(
     spawn("ends", move || {
         runtime.block_on(async {
             tokio::select! {
-                (why, ..) = select_all(ends.into_iter().chain([pending().boxed()])) => {
-                    tracing::error!(event = "ending", %why, "draining; the process has to be started again");
-                    shutdown.drain();
-                    Some(why)
-                }
+                why = ends::first(ends, &shutdown) => Some(why),
                 () = stopped => None,
             }
         })

@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::edge::Edge;
+use super::ends;
 use super::error::StartError;
 use super::lanes::Commits;
 use super::spawn::{runtime, spawn};
@@ -180,7 +181,7 @@ async fn wait(
     // After a signal it is as good as over.
     let ended = async {
         tokio::select! {
-            (why, ..) = select_all(ends.into_iter().chain([pending().boxed()])) => why,
+            why = ends::first(ends, shutdown) => why,
             () = stop.ending() => pending().await,
         }
     };
@@ -193,11 +194,7 @@ async fn wait(
                 tracing::warn!(event = "drain_timeout", "server.drain_timeout passed; closing the remaining connections");
                 return end;
             }
-            why = &mut ended, if matches!(end, End::Drained) => {
-                tracing::error!(event = "ending", %why, "draining; the process has to be started again");
-                shutdown.drain();
-                end = End::Ended(why);
-            }
+            why = &mut ended, if matches!(end, End::Drained) => end = End::Ended(why),
             failure = &mut failed => {
                 shutdown.drain();
                 tokio::time::sleep(GOODBYE_AFTER_FAILURE).await;

@@ -65,6 +65,20 @@ pub struct Progress {
     pub resume: u64,
 }
 
+#[cfg(test)]
+impl Reading {
+    /// A content is finished at its end, and resumes from wherever it was left.
+    pub fn without_thresholds() -> Self {
+        Reading {
+            resume_below: 0.0,
+            resume_below_max: Duration::ZERO,
+            finished_at: 1.0,
+            finished_remaining_max: Duration::ZERO,
+            overrides: Vec::new(),
+        }
+    }
+}
+
 impl Reading {
     pub fn progress(&self, record: &Record) -> Progress {
         // The thresholds are judged by the share as it is shown, so that a client can tell why. Three decimals are

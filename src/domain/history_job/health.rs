@@ -43,7 +43,7 @@ impl JobHealth {
         degraded
     }
 
-    /// Packs name the retention of their gateways. Those that were sent before it was changed name the old one.
+    /// A pack names the retention of its gateway. Packs from before a change name the old one.
     pub fn compare(&self, here: Retention, there: Option<Retention>) {
         let Some(there) = there else { return };
         let mut differs = self.differs.lock();

@@ -18,4 +18,5 @@ mod polled;
 pub mod producer;
 mod reports;
 pub mod topic;
+pub mod unread;
 pub mod watch;

@@ -58,7 +58,7 @@ pub struct Behind {
     pub store: String,
     pub rules_per_user: bool,
     pub rules_per_content: bool,
-    /// Those that gateways must have alike, as texts by name.
+    /// Settings that all gateways must share: values as text, by name.
     pub settings: Arc<BTreeMap<String, String>>,
 }
 

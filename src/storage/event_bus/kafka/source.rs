@@ -146,7 +146,7 @@ impl KafkaEvents {
         self.clients.lock().clone()
     }
 
-    /// New clients take the place of those that are stuck in the library.
+    /// Replaces clients that are stuck in the library.
     fn replace_stuck(&self) -> Result<(), BusError> {
         let stuck = self.clients();
         // What counts with them would drop them, and wait for their end.

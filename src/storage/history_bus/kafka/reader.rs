@@ -14,13 +14,14 @@ use rdkafka::config::{ClientConfig, FromClientConfigAndContext, RDKafkaLogLevel}
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, Rebalance};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::message::Message;
-use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
+use rdkafka::topic_partition_list::{Offset, TopicPartitionList, TopicPartitionListElem};
 
 use super::shared::Shared;
 use crate::storage::kafka::client;
 use crate::storage::kafka::config::KafkaConfig;
 use crate::storage::kafka::last_error::LastError;
 use crate::storage::kafka::liveness::{Liveness, drop_aside};
+use crate::storage::kafka::unread;
 use crate::storage::kafka::watch::TopicWatch;
 
 /// How much the library fetches ahead, compressed. It is little: the store is slower than the bus, so more would only
@@ -61,8 +62,7 @@ type Client = BaseConsumer<Member>;
 struct Clients {
     member: Client,
     liveness: Arc<Liveness>,
-    /// Asks for the ends of partitions, and reads nothing: such a request of the member would wait behind its fetch, which
-    /// takes half a second for each partition when there is nothing to read.
+    /// Asks for the ends of partitions, and reads nothing: see [`unread`].
     ends: Client,
 }
 
@@ -121,7 +121,7 @@ impl Reader {
         drop_aside(clients);
     }
 
-    /// Reads until it is asked to end; false: until it is stuck, or failed for good.
+    /// Reads until it is asked to end. False: the client is stuck or has failed, and another one has to take its place.
     fn read(&self, clients: &Clients) -> bool {
         let client = &clients.member;
         let (mut is_paused, mut counted) = (false, Instant::now());
@@ -177,30 +177,19 @@ impl Reader {
         pauses
     }
 
-    /// What the group has committed of the partitions that are read here. It fails when no broker answers one of the
-    /// clients, and not for anything that is wrong with a partition.
+    /// What the group has committed of the partitions that are read here. Fails if no broker answers one of the clients.
     fn committed(&self, Clients { member, ends, .. }: &Clients) -> KafkaResult<TopicPartitionList> {
         // Serves its callbacks.
         while ends.poll(Duration::ZERO).is_some() {}
         ends.fetch_metadata(Some(&self.topic), COUNT_TIMEOUT)?;
-        let assignment = member.assignment()?;
-        match assignment.count() {
-            // Of no partition the library would wait for ever.
-            0 => member.fetch_metadata(Some(&self.topic), COUNT_TIMEOUT).map(|_| assignment),
-            _ => member.committed_offsets(assignment, COUNT_TIMEOUT),
-        }
+        unread::committed(member, &self.topic, COUNT_TIMEOUT)
     }
 
     fn count(&self, Clients { ends, .. }: &Clients, committed: &TopicPartitionList) -> KafkaResult<BTreeMap<i32, u64>> {
-        let count = |partition: i32, next: Offset| {
-            let (low, high) = ends.fetch_watermarks(&self.topic, partition, COUNT_TIMEOUT)?;
-            let next = match next {
-                Offset::Offset(next) => next.max(low),
-                _ => low,
-            };
-            Ok((partition, u64::try_from(high - next).unwrap_or_default()))
+        let count = |element: TopicPartitionListElem<'_>| {
+            Ok((element.partition(), unread::behind(ends, &self.topic, &element, COUNT_TIMEOUT)?))
         };
-        committed.elements().iter().map(|element| count(element.partition(), element.offset())).collect()
+        committed.elements().into_iter().map(count).collect()
     }
 }
 

@@ -79,7 +79,6 @@ fn deltas(user: UserId, loaded: Loaded, next: &Generation) -> Deltas {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::time::Duration;
 
     use parking_lot::Mutex;
 
@@ -97,7 +96,7 @@ mod tests {
     const CONTENT: Content = Content { kind: 1, oid: 100 };
     const NOW: u64 = 1_000;
 
-    /// One user, whom another gateway counts after the first load of a count.
+    /// A store with one user. Another gateway counts the user between the first load and the second.
     struct Shared {
         generations: Arc<Generations>,
         tokens: TokenSource,
@@ -113,13 +112,7 @@ mod tests {
 
     impl Shared {
         fn new() -> Self {
-            let reading = Reading {
-                resume_below: 0.0,
-                resume_below_max: Duration::ZERO,
-                finished_at: 1.0,
-                finished_remaining_max: Duration::ZERO,
-                overrides: Vec::new(),
-            };
+            let reading = Reading::without_thresholds();
             let counters = serde_json::from_str(r#"[{"id":"all"}]"#).unwrap();
             let generations = Arc::new(Generations::default().begin(Definitions { counters, reading }));
             let tokens = TokenSource::new(2);
@@ -170,7 +163,7 @@ mod tests {
         }
 
         async fn put_off(&self, _: &[(UserId, Version)], _: u64) -> Result<(), StoreError> {
-            unreachable!("a count lists nobody")
+            unreachable!("a count lists no user")
         }
     }
 

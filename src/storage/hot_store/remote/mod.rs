@@ -103,7 +103,7 @@ impl RemoteRefused {
 
 impl RemoteStore {
     /// Connects to the services on a thread of its own, and waits for the first one. `tokens`: see
-    /// [`HistoryServiceConfig::token`]. `settings`: those that must be the services' as well, as texts by name.
+    /// [`HistoryServiceConfig::token`]. `settings`: those that must equal the services' settings, values as text.
     pub fn open(
         config: &HistoryServiceConfig,
         tokens: Tokens,
@@ -142,7 +142,7 @@ impl RemoteStore {
         subscriber.connected();
     }
 
-    /// Resolves when a service has other settings, to those that differ.
+    /// Resolves to the differences once a service has other settings.
     pub fn overruled(&self) -> impl Future<Output = Vec<Difference>> + Send + use<> {
         let mut overruled = self.services.overruled.subscribe();
         async move {

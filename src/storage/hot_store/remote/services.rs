@@ -28,9 +28,9 @@ pub struct Services {
     rules_per_content: AtomicBool,
     /// The store behind the services: another one would have other records of the same users.
     store: Mutex<Option<String>>,
-    /// Those that must be the services' as well, as texts by name.
+    /// Settings that must equal those of the services: values as text, by name.
     settings: BTreeMap<String, String>,
-    /// What a service has otherwise; empty: nothing.
+    /// Settings that a service has otherwise; empty = none.
     pub overruled: watch::Sender<Vec<Difference>>,
     pub subscriber: Mutex<Option<Arc<dyn ChannelSubscriber>>>,
     /// How the first connection went.
@@ -53,7 +53,7 @@ pub enum First {
 
 /// Why a service is not used.
 pub enum Misfit {
-    /// It has another store than those that are known.
+    /// Its store is not that of the other services.
     Store,
     Settings(Vec<Difference>),
 }

@@ -38,7 +38,6 @@ fn words<const COUNT: usize>(words: [&str; COUNT]) -> Vec<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
 
     use super::*;
     use crate::model::beat::State;
@@ -51,13 +50,7 @@ mod tests {
 
     fn deltas() -> Deltas {
         let counters = r#"[{"id":"all"},{"id":"watched","key":["kind","device"],"value":"watched"}]"#;
-        let reading = Reading {
-            resume_below: 0.0,
-            resume_below_max: Duration::ZERO,
-            finished_at: 1.0,
-            finished_remaining_max: Duration::ZERO,
-            overrides: Vec::new(),
-        };
+        let reading = Reading::without_thresholds();
         let definitions = Definitions { counters: serde_json::from_str(counters).unwrap(), reading };
         let record = Record {
             content: Content { kind: 1, oid: 100 },
