@@ -9,7 +9,7 @@
 
 FROM rust:1.95-bookworm AS build
 WORKDIR /build
-COPY Cargo.toml Cargo.lock build.rs ./
+COPY Cargo.toml Cargo.lock ./
 COPY deploy/heartline.toml deploy/heartline.toml
 COPY web-demo web-demo
 COPY README.md ./
@@ -23,7 +23,7 @@ ARG HEARTLINE_BUILD_COMMIT=unknown
 # The build output stays in the cache, so the program is copied out of it in the same step.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/build/target \
-    cargo build --release --locked && \
+    cargo build --release --locked --features fleet && \
     mkdir /image && \
     cp target/release/heartline /image
 # The libraries of this system that it was linked with, the loader among them; the certificates of public authorities, for

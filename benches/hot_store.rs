@@ -24,8 +24,8 @@ use heartline::model::change::{Action, Change, Outcome};
 use heartline::model::ids::{Content, SessionId, UserId};
 use heartline::model::rewards::rule::RuleSet;
 use heartline::model::rule::Verdict;
-use heartline::storage::hot_store::embedded::EmbeddedStore;
 use heartline::storage::hot_store::{Group, Positions};
+use heartline::storage_embedded::hot_store::EmbeddedStore;
 
 use cpu::Cpu;
 use embedded::BEGIN;

@@ -109,7 +109,7 @@ class Log:
         return urllib.request.Request(self.url + path, headers=headers)
 
     def page(self, after, wait_ms):
-        """What comes behind `after`, as the gateway says it."""
+        """The events after `after`, as the gateway says them."""
         request = self.request(f"/v1/events?after={after}&limit={PAGE}&wait={wait_ms}")
         # An environment may name a proxy; a gateway's control listener is not behind it.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -1,9 +1,9 @@
 //! Builds the parts of a role and wires them; the only place that names concrete backends.
 
 mod access;
-mod alike;
 mod announcement;
 mod assembly;
+mod backends;
 pub mod check;
 mod common;
 mod control;
@@ -11,16 +11,21 @@ mod counters;
 mod demo;
 mod descriptors;
 mod devices;
-mod edge;
+mod edges;
 mod ends;
 mod error;
 mod events;
+mod files_in_use;
+#[cfg(feature = "fleet")]
+pub mod fleet;
+#[cfg(not(feature = "fleet"))]
+#[path = "app/without_fleet.rs"]
+pub mod fleet;
 mod grpc;
 pub mod history;
-mod history_packs;
 mod hot;
 mod janitor;
-mod job;
+mod keys;
 mod lanes;
 mod listeners;
 mod live;
@@ -29,12 +34,10 @@ mod notices;
 mod operator;
 mod outbox;
 mod peers;
+mod reload;
 mod rewards;
 pub mod role;
-mod sockless;
 mod spawn;
-mod statistics;
-mod storeless;
 mod stores;
 mod subscribers;
 mod threads;
@@ -47,90 +50,105 @@ use std::sync::Arc;
 use axum::Router;
 
 use crate::config::Config;
-use crate::domain::devices::kick_list::KickList;
-use crate::domain::ingest::health::StoreHealth;
-use crate::domain::ingest::submit_queue::Completions;
-use crate::domain::time::clock::Clock;
-use crate::edge::admin::readiness::{Readiness, ReadyGauge};
-use crate::edge::admin::{self, Admin};
-use crate::edge::control::{Control, Guard};
-use crate::edge::demo::RewardsClock;
-use crate::edge::listener::Tls;
-use crate::model::cloud_event::Source;
-use crate::shutdown::{Shutdown, Stop};
-use crate::storage::hot_store::config::Backend;
-use crate::storage::outbox::Outbox as OutboxStore;
 use crate::telemetry::log_writer::LogWriter;
 use crate::telemetry::metrics;
+use domain::devices::kick_list::KickList;
+use domain::ingest::health::StoreHealth;
+use domain::ingest::submit_queue::Completions;
+use domain::time::clock::Clock;
+use edge::admin::readiness::{Readiness, ReadyGauge};
+use edge::admin::{self, Admin};
+use edge::control::{Callers, Control, Guard};
+use edge::demo::RewardsClock;
+use edge::listener::Tls;
+use edge::shutdown::{Shutdown, Signals, Stop};
+use model::cloud_event::Source;
+use storage::hot_store::config::Backend;
+use storage::outbox::Outbox as OutboxStore;
 
 use access::Access;
 use assembly::Assembly;
+use backends::Backends;
 use common::Common;
 use counters::Counting;
 use demo::Shown;
 use devices::Devices;
-use edge::{Edge, SharedParts};
-pub use error::StartError;
+use edges::{Edge, SharedParts};
+pub use error::{LookError, StartError};
 use events::Bus;
+use fleet::Statistics;
+use fleet::{cascade, job, storeless};
 use grpc::{Grpc, GrpcListener, Peers};
 use hot::Hot;
 use lanes::{Commits, StoreIntake, StoreLanes};
 use listeners::Listeners;
 use live::Live;
 use outbox::Outbox;
+use reload::Files;
 use rewards::{Calendar, Rewards};
 use role::Role;
-use statistics::Statistics;
 use stores::Stores;
 use threads::{CommitThread, EdgeThread};
 
-/// What is served, and how it is started.
+/// The parameters of a serving process.
 pub struct Serving {
     pub role: Role,
     /// The settings that gateways on one Redis must have alike become the ones of all.
     pub accept_settings: bool,
-    /// Of the settings, for the log.
+    /// Warnings about the settings, for the log.
     pub warnings: Vec<String>,
+    /// Led as soon as something is served.
+    pub signals: Signals,
 }
 
 /// Serves what the role and the settings ask for, until a signal or the failure of the store. `log`: what writes it.
 ///
 /// Whatever can go wrong at the start goes wrong before the first connection is accepted.
 pub fn serve(config: Config, serving: Serving, log: &LogWriter) -> Result<(), StartError> {
-    let Serving { role, accept_settings, warnings } = serving;
+    let Serving { role, accept_settings, warnings, signals } = serving;
     log::starting(&config, role);
     log::warnings(warnings.into_iter().chain(check::warnings(&config, role)));
     log::stopped(match role.misfit(&config) {
         Some(misfit) => Err(StartError::Misfit(misfit)),
-        None if role == Role::Job => job::serve(&config, log),
-        None if role == Role::Cascade => subscribers::serve(&config, accept_settings, log),
-        None if config.store.hot_store == Backend::HistoryService => storeless::serve(&config, role, log),
-        None => run(config, role, accept_settings, log),
+        None if role == Role::Job => job::serve(&config, &signals, log),
+        None if role == Role::Cascade => cascade::serve(&config, accept_settings, &signals, log),
+        None if config.store.hot_store == Backend::HistoryService => storeless::serve(&config, role, &signals, log),
+        None => run(config, role, accept_settings, &signals, log),
     })
 }
 
-fn run(config: Config, role: Role, accept_settings: bool, log: &LogWriter) -> Result<(), StartError> {
+fn run(
+    config: Config,
+    role: Role,
+    accept_settings: bool,
+    signals: &Signals,
+    log: &LogWriter,
+) -> Result<(), StartError> {
     let mut config = role.settings(config);
+    let files = Files::of(&config);
     let has_demo = demo::prepare(&mut config);
     let tls = config.server.tls().map(Tls::load).transpose()?;
-    let hot = Hot::open(&config, accept_settings)?;
-    let statistics = Statistics::open(&config, hot.redis.as_ref())?;
-    let access = Access::open(&config, &hot.channel, hot.revocations(&config))?;
-    let mut listeners = Listeners::bind(&config, role)?;
+    let backends = Backends::open(&config, accept_settings)?;
+    let access = Access::open(&config, &backends.hot.channel, backends.revocations(&config))?;
+    let probes = Listeners::bind_probes(&config)?;
+    access.wait_for_keys(&probes)?;
+    let mut listeners = Listeners::bind(&config, role, probes)?;
     let grpc = listeners.grpc.take();
     let certificates = tls.iter().chain(grpc.as_ref().and_then(|grpc| grpc.tls.as_ref())).cloned().collect();
     let shutdown = Arc::new(Shutdown::with_lame_duck(config.server.lame_duck, config.server.drain_timeout));
-    shutdown.listen_to_signals(access.reload(certificates), log::at_abort(log)).map_err(StartError::Process)?;
-    let mut assembly = Assembly::new(log);
-    let opened = Opened { hot, statistics, grpc, has_demo };
+    let (files_in_use, mut assembly) = (access.files_in_use(certificates), Assembly::new(log));
+    files_in_use.register(&mut assembly);
+    access.register_keys(&mut assembly);
+    let opened = Opened { backends, grpc, has_demo };
+    let reload = reload::build(&config, files, files_in_use, shutdown.stop(), &mut assembly);
     let gateway = build(&config, role, opened, &access, &listeners, shutdown.stop(), &mut assembly)?;
+    signals.lead(&shutdown, reload);
     start(&config, access, listeners, tls, &shutdown, gateway, assembly)
 }
 
-/// What the parts are built on.
+/// The backends and listeners on which the parts are built.
 struct Opened {
-    hot: Hot,
-    statistics: Option<Statistics>,
+    backends: Backends,
     grpc: Option<GrpcListener>,
     has_demo: bool,
 }
@@ -139,22 +157,21 @@ struct Opened {
 fn build(
     config: &Config,
     role: Role,
-    Opened { hot, statistics, grpc, has_demo }: Opened,
+    Opened { backends: Backends { hot, shared, statistics }, grpc, has_demo }: Opened,
     access: &Access,
     listeners: &Listeners,
     stop: Stop,
     parts: &mut Assembly,
 ) -> Result<Gateway, StartError> {
     let clock = Arc::new(Clock::starting_at(hot.clock_floor, config.store.clock_step_max));
-    let kept_views = statistics.as_ref().map(|statistics| statistics.views.clone()).or(hot.views);
-    let derived = statistics.as_ref().map(|statistics| statistics.derived.clone()).or(hot.derived);
+    let kept_views = statistics.as_ref().map(Statistics::views).or(hot.views);
+    let derived = statistics.as_ref().map(Statistics::derived).or(hot.derived);
     let views_rule = kept_views.as_ref().and_then(|_| config.views.rule());
     let calendar = Calendar::open(&config.rewards, views_rule, hot.calendar.clone(), &clock)?;
     let rewards_clock = RewardsClock { today: calendar.today.clone(), clock: clock.clone() };
-    let Bus { bus, positions, tail, logs } =
-        events::build(&config.events, &config.store, &config.kafka, clock.clone(), stop.clone(), parts)?;
+    let Bus { bus, positions, tail, logs } = events::build(config, clock.clone(), stop.clone(), parts)?;
     let Hot { store, outbox, notices, channel, gateways, .. } = hot;
-    let is_shared = hot.redis.is_some();
+    let is_shared = shared.is_some();
     let stores = Stores { hot: store, is_shared, outbox, notices, bus, positions, views: kept_views };
     let common =
         Common::build(config, (stores.hot.clone(), channel), clock, access.presence.clone(), stop.clone(), parts);
@@ -167,7 +184,7 @@ fn build(
     let counters = counters::build(&config.counters, counting, config.rewards.outbox, &outbox, &common, parts);
     let views = views::build(&config.views, stores.views.clone(), &rewards_clock.today, &common, parts);
     let played = views.as_ref().map(|views| views.by_playback()).unwrap_or_default();
-    let behind = grpc::behind(hot.name, &calendar, config);
+    let backing = grpc::backing(hot.name, &calendar, config);
     let rewards = Rewards::build(&config.rewards, &stores, calendar, outbox.notify, played, &common, parts);
     let live_timeout = config.live.session_timeout(config.socket.heartbeat_interval, config.store.steady_hold);
     let live = Live::build(&config.live, live_timeout, &common, parts);
@@ -177,23 +194,23 @@ fn build(
     let StoreIntake { lanes: of_control, completions: control_completions } = lanes.intake();
     let (lookup, kick_list) = (rewards.connect_lookup.clone(), devices.kick_list.clone());
     let intakes = (0..listeners.public.len() + usize::from(grpc.is_some())).map(|_| lanes.intake()).collect();
-    let shared = SharedParts { kick_list: kick_list.clone(), connect_lookup: lookup.clone(), views: views.clone() };
-    let mut edges = edge::build(config, intakes, access, shared, &common, parts);
-    let (revocations, store_health) = (access.revocations.clone(), lanes.health.clone());
-    let peers = |gateways| Peers { gateways, revocations, behind, health: store_health.clone() };
+    let of_edges = SharedParts::here(kick_list.clone(), lookup.clone(), views.clone());
+    let (mut edges, callers) = edges::build(config, intakes, access, of_edges, &common, parts);
+    let (revocations, store_health, asked) = (access.revocations.clone(), lanes.health.clone(), counters.clone());
+    let peers = |gateways| Peers { gateways, revocations, backing, health: store_health.clone(), counters: asked };
     let grpc = grpc
         .zip(gateways.clone().map(peers))
         .and_then(|(listener, peers)| Some(Grpc::build(config, listener, edges.pop()?, peers, &common, parts)));
     users::build(&config.reading, of_control, lookup, views, listeners.addresses.main(), &common, parts);
-    let subscribers = subscribers::build(config, role, logs, hot.redis.as_ref(), &stores, &common, parts)?;
+    let queues = shared.as_ref().map(|shared| shared.queues(&config.subscribers));
+    let open_source = events::open_source(config, logs);
+    let subscribers = subscribers::build(config, role, &open_source, queues, &stores, &common, parts)?;
     let receivers = demo::receivers(config, has_demo, subscribers, listeners.addresses.public);
     let packs = demo::pack_feed(config, has_demo);
-    if let Some(shared) = &hot.redis {
-        parts.ends.push(alike::overruled(&shared.settings));
-        history_packs::build(config, shared, packs.clone(), &common, parts)?;
+    let messages = peers::messages(access, &devices, &live, Some(rewards.memory.clone()), gateways, &common);
+    if let Some(shared) = shared {
+        shared.build(config, packs.clone(), messages, access, &common, parts)?;
     }
-    let messages = peers::messages(access, &devices, &live, Some(rewards.memory.clone()), &common);
-    peers::build(hot.redis, gateways.as_ref(), messages, access, parts);
     job::build(config, role, stop.clone(), parts)?;
     hot::measure_disk(config, parts.metrics()).map_err(StartError::Process)?;
     widget::build(&config.live, &config.demo, has_demo, live.routes.board(), parts);
@@ -204,10 +221,10 @@ fn build(
     }
     let commits = lanes.commits(Some(rewards.judge), parts);
     let outbox = Some(outbox.entries);
-    Ok(Gateway { common, edges, grpc, commits, store_health, outbox, kick_list, control_completions })
+    Ok(Gateway { common, edges, grpc, commits, store_health, outbox, kick_list, callers, control_completions })
 }
 
-/// What is started by name, beside what the parts brought along.
+/// The parts that `start` names; the other threads and tasks are in the assembly.
 struct Gateway {
     common: Common,
     /// One for each public listener.
@@ -218,7 +235,9 @@ struct Gateway {
     /// Emptied at the end.
     outbox: Option<Arc<dyn OutboxStore>>,
     kick_list: Arc<KickList>,
-    /// Of the changes that come by the control listener.
+    /// The callers of the control listener.
+    callers: Callers,
+    /// The completions of changes that come by the control listener.
     control_completions: Vec<Completions>,
 }
 
@@ -259,7 +278,8 @@ fn start(
     let (router, nothing) = (admin::router(admin), std::future::ready(()));
     others.push(operator::start("probes", probes, router, operator::PROBES, nothing, stop.clone()).map_err(process)?);
     let hosts = config.control.hosts.clone();
-    let guard = Guard { token: access.control_token, hosts, mid_hash: mid_hash.clone() };
+    let callers = gateway.callers;
+    let guard = Guard { token: access.control_token, callers, hosts, mid_hash: mid_hash.clone() };
     let (kick_list, revocations) = (gateway.kick_list, access.revocations);
     let of_control = Control { kick_list, revocations, clock, clock_status, mid_hash };
     let answers = gateway.control_completions;

@@ -1,10 +1,12 @@
 //! The command line.
 
 pub mod clock;
+pub mod conformance;
 pub mod events;
 pub mod gateway;
 pub mod health;
 pub mod history;
+pub mod reload;
 pub mod subscribers;
 pub mod transfer;
 pub mod user;
@@ -13,14 +15,18 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 use crate::app::role::Role;
+use crate::cli::conformance::ConformanceArgs;
+use crate::cli::history::HistoryArgs;
 use crate::cli::subscribers::SubscribersCommand;
 use crate::cli::transfer::export::ExportArgs;
 use crate::cli::transfer::import::ImportArgs;
-use crate::edge::auth::Scopes;
-use crate::model::event_topic::EventTopic;
+use edge::auth::Scopes;
+use edge::config::ControlScope;
+use model::event_topic::EventTopic;
+use model::ids::UserId;
 
 /// A WebSocket gateway that stores playback positions.
 #[derive(Debug, Parser)]
@@ -55,11 +61,11 @@ pub enum Command {
         /// User id.
         #[arg(long, required_unless_present = "service")]
         mid: Option<u64>,
-        /// Name of a service that calls over gRPC, instead of a user.
+        /// Name of a service that calls over gRPC or the control listener, instead of a user.
         #[arg(long, value_name = "NAME", conflicts_with = "mid", requires = "scope")]
         service: Option<String>,
         /// What the service may do. May be given several times.
-        #[arg(long, conflicts_with = "mid", requires = "service", value_parser = [Scopes::READ, Scopes::WRITE, Scopes::INTERNAL])]
+        #[arg(long, conflicts_with = "mid", requires = "service", value_parser = scopes())]
         scope: Vec<String>,
         /// How long the token is valid, such as 30s, 1h or 7d.
         #[arg(long, default_value = "1h")]
@@ -83,22 +89,12 @@ pub enum Command {
     /// Ask the gateway on this machine whether it is ready: exit code 0, or 1 and one line that says why not.
     Health,
     /// Print what the gateway on this machine knows of a user: connections, recording, claims, newest records.
-    User {
-        /// The user's id.
-        mid: u64,
-    },
+    User(UserArgs),
     /// Show and change the subscribers of events, on the gateway of this machine.
     #[command(subcommand)]
     Subscribers(SubscribersCommand),
-    /// Print what the history store (history.store) has of a user, one JSON line per content.
-    History {
-        /// The user's id.
-        #[arg(long)]
-        mid: u64,
-        /// Also ask the hot store of these settings, and add its record (redis) where it differs.
-        #[arg(long)]
-        compare: bool,
-    },
+    /// Print what the history store (history.store) has of a user, one JSON line per content, or repair it.
+    History(HistoryArgs),
     /// Import records, one JSON object a line, over gRPC. A new call resumes what was killed. Exits with 65 if lines
     /// were refused.
     Import(ImportArgs),
@@ -111,11 +107,10 @@ pub enum Command {
         #[arg(long)]
         accept: bool,
     },
+    /// Have the gateway on this machine read its keys, certificates and country file again, as at SIGHUP.
+    Reload,
     /// Print the hash that stands for a user in the log. Needs log.mid_key.
-    Hash {
-        /// User id.
-        mid: u64,
-    },
+    Hash(UserArgs),
     /// Check the settings, files and addresses, and print the effective settings with secrets masked. Reports all
     /// problems. Also warns of settings that work and may not be meant.
     CheckConfig {
@@ -128,11 +123,36 @@ pub enum Command {
     },
     /// Print all settings with their defaults and explanations.
     DefaultConfig,
+    /// Test a client: serve a gateway that misbehaves, tell the client's harness what to do, and judge what the client
+    /// sends, rule by rule. Exits with 1 unless all rules were tried and passed. See docs/conformance.md.
+    Conformance(ConformanceArgs),
+}
+
+/// A user, with or without the name of the option.
+#[derive(Args, Debug)]
+pub struct UserArgs {
+    /// The user's id.
+    #[arg(value_name = "MID", required_unless_present = "named")]
+    id: Option<u64>,
+    /// The same.
+    #[arg(long = "mid", value_name = "MID", conflicts_with = "id")]
+    named: Option<u64>,
+}
+
+impl UserArgs {
+    pub fn user(&self) -> UserId {
+        UserId(self.id.or(self.named).unwrap_or_default())
+    }
 }
 
 fn topics() -> impl TypedValueParser<Value = EventTopic> {
     let names = PossibleValuesParser::new(EventTopic::ALL.map(EventTopic::name));
     names.map(|name| EventTopic::of_name(&name).expect("it is one of the names"))
+}
+
+fn scopes() -> PossibleValuesParser {
+    let of_grpc = [Scopes::READ, Scopes::WRITE, Scopes::INTERNAL];
+    PossibleValuesParser::new(of_grpc.into_iter().chain(ControlScope::ALL.map(ControlScope::word)))
 }
 
 #[cfg(test)]
@@ -160,6 +180,7 @@ mod tests {
     fn a_token_is_for_a_user_or_for_a_service_with_scopes() {
         let is_taken = |line: &str| Cli::try_parse_from(line.split(' ')).is_ok();
         assert!(is_taken("heartline token --service ranker --scope heartline.read --scope heartline.write"));
+        assert!(is_taken("heartline token --service shop --scope heartline.counters"));
         for bad in [
             "heartline token",
             "heartline token --service ranker",
@@ -168,6 +189,23 @@ mod tests {
             "heartline token --mid 42 --service ranker --scope heartline.read",
         ] {
             assert!(!is_taken(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_user_is_named_with_or_without_the_option() {
+        for command in ["user", "hash"] {
+            let user = |line: &str| match Cli::try_parse_from(line.split(' ')).ok()?.command {
+                Some(Command::User(args) | Command::Hash(args)) => Some(args.user()),
+                other => panic!("another command: {other:?}"),
+            };
+            for good in ["42", "--mid 42", "--mid=42"] {
+                assert_eq!(user(&format!("heartline {command} {good}")), Some(UserId(42)), "{command} {good}");
+            }
+            for bad in ["--mid", "42 --mid 42", "42 43", "--mid x"] {
+                assert_eq!(user(&format!("heartline {command} {bad}")), None, "{command} {bad}");
+            }
+            assert!(Cli::try_parse_from(["heartline", command]).is_err());
         }
     }
 

@@ -6,14 +6,16 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use heartline::app;
+use heartline::app::LookError;
 use heartline::app::Serving;
-use heartline::app::history::LookError;
 use heartline::app::role::Role;
 use heartline::cli::clock as clock_command;
+use heartline::cli::conformance::{self as conformance_command, ConformanceError};
 use heartline::cli::events::{self, EventsOptions};
 use heartline::cli::gateway::GatewayError;
 use heartline::cli::health;
 use heartline::cli::history;
+use heartline::cli::reload;
 use heartline::cli::subscribers;
 use heartline::cli::transfer::TransferError;
 use heartline::cli::transfer::export::export;
@@ -24,14 +26,14 @@ use heartline::config::{self, Checked, Config, ConfigError};
 use heartline::domain::rewards::memory::estimate;
 use heartline::domain::time::clock;
 use heartline::edge::auth::key::SIGNS_NOTHING;
-use heartline::edge::auth::{Issued, KeptSecretError, Scopes, SigningKey};
+use heartline::edge::auth::{Issued, KeptSecretError, SigningKey};
+use heartline::edge::shutdown::Signals;
 use heartline::model::ids::UserId;
 use heartline::model::shard::Shards;
 use heartline::storage::hot_store::config::Backend;
-use heartline::storage::redis::{RedisRefused, prepare};
 
-/// What one thread allocates another frees: beats go from edges to commits, answers the other way. It holds a tenth
-/// less for an idle socket than glibc's.
+/// jemalloc. One thread frees memory that another has allocated: beats go from edges to commits, answers the other way.
+/// It needs a tenth less memory for an idle socket than glibc's allocator.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -53,11 +55,10 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Serve { role, accept_settings } => serve(file, role, accept_settings),
         Command::Init => init(&Config::load(file)?),
         Command::Token { mid, service, scope, ttl } => {
-            let has = |wanted: &str| scope.iter().any(|scope| scope == wanted);
-            let scopes = Scopes { read: has(Scopes::READ), write: has(Scopes::WRITE), internal: has(Scopes::INTERNAL) };
+            let scope = scope.join(" ");
             let now = clock::wall();
             token(&Config::load(file)?, |key| match &service {
-                Some(name) => key.issue_service(name, scopes, *ttl, now),
+                Some(name) => key.issue_service(name, &scope, *ttl, now),
                 None => key.issue(UserId(mid.unwrap_or_default()), *ttl, now),
             })
         }
@@ -65,9 +66,9 @@ fn run(cli: Cli) -> Result<(), Failure> {
             Ok(events::print(&Config::load(file)?, EventsOptions { topic: log, after, limit, follow })?)
         }
         Command::Health => health::check(&Config::load(file)?).map_err(Failure::NotReady),
-        Command::User { mid } => print(&user::report(&Config::load(file)?, UserId(mid))?),
+        Command::User(args) => print(&user::report(&Config::load(file)?, args.user())?),
         Command::Subscribers(command) => print(&subscribers::run(&Config::load(file)?, command)?),
-        Command::History { mid, compare } => print(&history::report(&Config::load(file)?, UserId(mid), compare)?),
+        Command::History(args) => print(&history::run(&Config::load(file)?, &args)?),
         Command::Import(args) => {
             let done = import(&Config::load(file)?, &args)?;
             print(&done.text)?;
@@ -78,18 +79,25 @@ fn run(cli: Cli) -> Result<(), Failure> {
             Ok(())
         }
         Command::Clock { accept } => print(&clock_command::report(&Config::load(file)?, accept)?),
-        Command::Hash { mid } => hash(&Config::load(file)?, UserId(mid)),
+        Command::Reload => print(&reload::run(&Config::load(file)?)?),
+        Command::Hash(args) => hash(&Config::load(file)?, args.user()),
         Command::CheckConfig { role, strict } => check_config(file, role, strict),
         Command::DefaultConfig => print(config::DEFAULTS),
+        Command::Conformance(args) => conformance_command::run(&args).map_err(Failure::Conformance),
     }
 }
 
 fn serve(file: Option<&Path>, role: Role, accept_settings: bool) -> Result<(), Failure> {
+    let signals = Signals::listen().map_err(Failure::Signals)?;
     let checked = config::check(file);
     let warnings = warnings(&checked);
     let config = checked.good()?;
     let log = config.log.start().map_err(Failure::Log)?;
-    let serving = Serving { role, accept_settings, warnings };
+    signals.before_exit({
+        let log = log.clone();
+        move || log.write_last_lines()
+    });
+    let serving = Serving { role, accept_settings, warnings, signals };
     let served = app::serve(config, serving, &log).map_err(Failure::Serve);
     if let Err(failure) = &served {
         log.error(&failure.lines());
@@ -98,7 +106,7 @@ fn serve(file: Option<&Path>, role: Role, accept_settings: bool) -> Result<(), F
     served
 }
 
-/// Of the settings alone, and of the environment.
+/// The warnings about the settings alone and about the environment.
 fn warnings(checked: &Checked) -> Vec<String> {
     config::lookalikes().into_iter().chain(checked.warnings.iter().map(ToString::to_string)).collect()
 }
@@ -108,7 +116,7 @@ fn init(config: &Config) -> Result<(), Failure> {
         return Err(Failure::NothingToPrepare);
     }
     let log = config.log.start().map_err(Failure::Log)?;
-    let prepared = prepare::prepare(&config.redis);
+    let prepared = app::fleet::prepare(config).map_err(Failure::Prepare);
     log.write_last_lines();
     print(&format!("{}\n", prepared?))
 }
@@ -180,12 +188,14 @@ enum Failure {
     Serve(app::StartError),
     #[error("the log cannot be written: {0}")]
     Log(io::Error),
+    #[error("signals cannot be heard: {0}")]
+    Signals(io::Error),
     #[error(
         "nothing to prepare: store.hot_store is \"embedded\"; set it to \"redis\" to prepare the Redis of redis.url"
     )]
     NothingToPrepare,
     #[error(transparent)]
-    Redis(#[from] RedisRefused),
+    Prepare(app::StartError),
     #[error(transparent)]
     Gateway(#[from] GatewayError),
     #[error(transparent)]
@@ -198,6 +208,8 @@ enum Failure {
     NotReady(String),
     #[error("log.mid_key is empty, so each start makes hashes with a new key; set it to compare them")]
     NoHashKey,
+    #[error(transparent)]
+    Conformance(ConformanceError),
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
 }
@@ -218,13 +230,13 @@ impl Failure {
             Failure::Config(_) | Failure::Check(_) | Failure::Warned | Failure::SignsNothing | Failure::NoKey(_) => 78,
             Failure::NothingToPrepare | Failure::NoHashKey => 78,
             Failure::NotReady(_) => 1,
-            Failure::Redis(refused) => refused.exit_code(),
             Failure::Key(_) => 73,
-            Failure::Serve(error) => error.exit_code(),
-            Failure::Log(_) => 71,
+            Failure::Prepare(error) | Failure::Serve(error) => error.exit_code(),
+            Failure::Log(_) | Failure::Signals(_) => 71,
             Failure::Gateway(error) => error.exit_code(),
             Failure::Look(error) => error.exit_code(),
             Failure::Transfer(error) => error.exit_code(),
+            Failure::Conformance(error) => error.exit_code(),
             Failure::LinesRefused => 65,
             Failure::Output(_) => 74,
         }

@@ -1,21 +1,25 @@
 /**
  * What the server has acked to one user: of each content the newest beat. From then on the server must return that beat or
- * a newer one.
+ * a newer one. Every other acked beat is there in one that is as new, so what is missing can be counted in beats.
  *
- * Bound: CONTENTS_MAX contents; beyond it the one acked longest ago is no longer checked.
+ * Bounds: CONTENTS_MAX contents; beyond it the one acked longest ago is no longer checked. BEATS_MAX beats of each; beyond
+ * it the first ones are no longer counted.
  */
 
 const CONTENTS_MAX = 100;
+const BEATS_MAX = 1_000;
 
 export class AckedPositions {
-  /** content → the newest beat acked. */
+  /** content → { newest, ats }: the newest beat acked, and the `at` of each. */
   #acked = new Map();
 
   acked(beat) {
     const key = contentKey(beat);
-    const known = this.#acked.get(key);
+    const { newest, ats } = this.#acked.get(key) ?? { newest: beat, ats: new Set() };
+    ats.add(beat.at);
+    if (ats.size > BEATS_MAX) ats.delete(ats.values().next().value);
     this.#acked.delete(key);
-    this.#acked.set(key, known && !reaches(beat, known) ? known : beat);
+    this.#acked.set(key, { newest: reaches(beat, newest) ? beat : newest, ats });
     if (this.#acked.size > CONTENTS_MAX) this.#acked.delete(this.#acked.keys().next().value);
   }
 
@@ -29,9 +33,19 @@ export class AckedPositions {
     return this.#acked.has(contentKey(content));
   }
 
-  /** A copy: what is acked while the server is asked cannot be missing from its answer. */
+  /** The newest of each content. A copy: what is acked while the server is asked cannot be missing from its answer. */
   get beats() {
-    return [...this.#acked.values()];
+    return [...this.#acked.values()].map(({ newest }) => newest);
+  }
+
+  /**
+   * How many beats of its content were acked up to this one, and how many of them the server does not have if it returns
+   * this record, or null.
+   */
+  compare(beat, record) {
+    const ats = [...this.#acked.get(contentKey(beat)).ats].filter(at => at <= beat.at);
+    const lost = keeps(record, beat) ? 0 : ats.filter(at => at === beat.at || at > (record?.at ?? 0)).length;
+    return { checked: ats.length, lost };
   }
 }
 

@@ -13,16 +13,18 @@
 // Guide: [data-role=guide]
 //   [data-step=NAME]            play, pause, continue, cut, kill: data-done = true | false; the next one has
 //                               aria-current=step; [data-role=seen] in it is what was seen
-//   [data-role=pid]             the gateway's process
-//   [data-role=recovered]       after a restart of the gateway, until the next loss: data-checked = positions acked before,
-//                               data-read-back = of these, returned before anything was resent; data-lost, or unknown for
-//                               these three: they could not be read back; data-resent; data-dropped = unacked, by a full outbox
+//   [data-role=pid]             the gateway's process; [data-role=start] the command that starts it again
+//   [data-command=NAME]         kill, start: data-copied = true | false; [data-role=copy] in it is a button
+//   [data-role=recovered]       after a restart of the gateway, until the next loss, in beats: data-checked = acked before,
+//                               data-read-back = of these, returned before anything was resent, or something newer;
+//                               data-lost, or unknown for these three: they could not be read back; data-resent;
+//                               data-dropped = unacked, by a full outbox
 // Device: [data-device=NAME]
 //   [data-role=state]           data-state = connecting | online | waiting | offline | parked | stopped,
 //                               data-code = the last close code ("" before the first), data-seconds = while waiting, the
 //                               seconds until the next attempt
-//   [data-role=cut]             button: closes the socket under the client, which reconnects by itself; hidden while
-//                               retry is shown
+//   [data-role=cut]             button: closes the socket under the client, which reconnects by itself, while the video
+//                               plays not before a beat waits; hidden while retry is shown
 //   [data-role=retry]           button from the loss of a connection to the next one: the client connects at once;
 //                               aria-disabled while it does
 //   [data-role=more]            button on narrow screens: shows the rest below; aria-expanded
@@ -49,7 +51,7 @@
 //   [data-role=clear]           button: asks, then forgets everything of the user
 //                               (recording, delete and clear are aria-disabled while offline or stopped, cut unless online)
 //   [data-role=outbox]          data-count = beats not yet answered
-//   [data-role=acked]           data-count = beats frames acked since the page was loaded,
+//   [data-role=acked]           data-count = beats acked since the page was loaded,
 //                               data-pos, data-oid, data-session, data-at = the newest beat the server took
 //   [data-role=latency-last]    data-ms = ack time of the last frame; [data-role=latency-median] the same, median
 //   [data-role=sheet]           the paper of the heart line
@@ -77,6 +79,7 @@
 //   [data-role=fault]           what went wrong, hidden otherwise
 // Receivers: [data-role=receivers], hidden where the gateway cannot deliver to itself; data-subscribed = true | false
 //   [data-role=subscribe]       button: both receivers subscribe; [data-role=unsubscribe] both go, with their queues
+//   [data-role=send]            button while they are subscribed: twenty rewards are earned; aria-disabled meanwhile
 //   [data-receiver=receiver], [data-receiver=neighbour]   data-state = active | failing | paused | disabled,
 //                               data-depth = events in its queue, data-received = events confirmed since the gateway's
 //                               start, data-behaviour = healthy | slow | broken

@@ -13,6 +13,11 @@ const TOASTS_MAX = 2;
 export class DeviceView {
   #name;
   #toasts = new Set();
+  #state = 'offline';
+  /** The connection was cut, and may not come back yet. */
+  #cutOff = false;
+  /** Beats that are counted as acked: one that says nothing new is sent as it was. */
+  #acked = new WeakSet();
   /** The last state that was announced. */
   #announced = 'offline';
   #countdown = new Countdown(seconds => this.#showSeconds(seconds));
@@ -109,12 +114,12 @@ export class DeviceView {
 
   showState({ state, code, reason }) {
     const shown = this.role('state');
-    shown.dataset.state = state;
+    shown.dataset.state = this.#state = state;
     if (code !== undefined) shown.dataset.code = code;
-    shown.textContent = state === 'waiting' ? 'disconnected' : state;
     shown.title = code === undefined ? '' : `closed with ${code}${reason ? `: ${reason}` : ''}`;
     this.#countdown.stop();
     delete shown.dataset.seconds;
+    this.#nameState();
     if (state === 'stopped') this.showFault(`Stopped: ${reason || code}`);
     if (state === 'online') this.role('fault').hidden = true;
     // Attempts that fail change nothing for the user.
@@ -125,14 +130,30 @@ export class DeviceView {
     const off = state === 'offline' || state === 'stopped';
     for (const role of ['recording', 'delete', 'clear']) this.role(role).setAttribute('aria-disabled', String(off));
     this.role('cut').setAttribute('aria-disabled', String(state !== 'online'));
-    this.#showRetry(state);
+    this.#showRetry();
+  }
+
+  /** `holds`: the connection was cut, and may not come back yet. */
+  showCutOff(holds) {
+    this.#cutOff = holds;
+    this.#nameState();
+    this.#showRetry();
+  }
+
+  #nameState() {
+    const [state, { seconds }] = [this.#state, this.role('state').dataset];
+    let name = state;
+    if (state === 'waiting') name = seconds ? `retry in ${seconds} s` : 'disconnected';
+    if (this.#cutOff && (state === 'waiting' || state === 'connecting')) name = 'cut off';
+    this.role('state').textContent = name;
   }
 
   /** In the place of "Cut" from the loss of a connection to the next one; the focus goes along. */
-  #showRetry(state) {
-    const [cut, retry] = [this.role('cut'), this.role('retry')];
-    const waits = state === 'waiting' || state === 'parked';
-    const shown = waits || (state === 'connecting' && !retry.hidden);
+  #showRetry() {
+    const [state, cut, retry] = [this.#state, this.role('cut'), this.role('retry')];
+    const connects = state === 'connecting';
+    const waits = state === 'waiting' || state === 'parked' || (connects && this.#cutOff);
+    const shown = waits || (connects && !retry.hidden);
     const focused = [cut, retry].includes(document.activeElement);
     [cut.hidden, retry.hidden] = [shown, !shown];
     retry.setAttribute('aria-disabled', String(!waits));
@@ -145,9 +166,8 @@ export class DeviceView {
   }
 
   #showSeconds(seconds) {
-    const shown = this.role('state');
-    shown.dataset.seconds = seconds;
-    shown.textContent = `retry in ${seconds} s`;
+    this.role('state').dataset.seconds = seconds;
+    this.#nameState();
   }
 
   showOutbox(size) {
@@ -157,9 +177,12 @@ export class DeviceView {
     outbox.style.setProperty('--fill', Math.min(1, size / METER_MAX));
   }
 
-  showAcked(newest) {
-    const acked = this.role('acked');
-    acked.dataset.count = Number(acked.dataset.count) + 1;
+  /** `beats`: those that one frame carried and the server took. */
+  showAcked(beats) {
+    const [acked, newest] = [this.role('acked'), beats.at(-1)];
+    const fresh = beats.filter(beat => !this.#acked.has(beat));
+    for (const beat of fresh) this.#acked.add(beat);
+    acked.dataset.count = Number(acked.dataset.count) + fresh.length;
     acked.querySelector('dd').textContent = acked.dataset.count;
     if (newest) Object.assign(acked.dataset, { pos: newest.pos, oid: newest.oid, session: newest.session, at: newest.at });
   }

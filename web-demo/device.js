@@ -13,6 +13,7 @@
  */
 
 import { CONTENTS, KIND } from './contents.js';
+import { CutOff } from './cut-off.js';
 import { DemoClient } from './demo-client.js';
 import { isAway } from './demo-token.js';
 import { DeviceView } from './device-view.js';
@@ -37,6 +38,7 @@ export class Device extends EventTarget {
   #online = false;
   /** The user has cut the connection, and it is not back yet. */
   #cut = false;
+  #cutOff = new CutOff(() => this.#view.showCutOff(this.#cutOff.holds));
   #line;
   #tape;
   #history;
@@ -67,7 +69,13 @@ export class Device extends EventTarget {
       asked: work => this.#attempt(work),
       begin: () => this.#takeOffer(),
     });
-    this.#client = new DemoClient({ user, device: name, ackDelay, beforeConnecting: token => this.beforeConnecting(token) });
+    this.#client = new DemoClient({
+      user, ackDelay, device: name,
+      beforeConnecting: async token => {
+        await this.#cutOff.over;
+        await this.beforeConnecting(token);
+      },
+    });
     this.#listenToClient();
     this.#listenToControls();
     this.#view.role('content').append(...CONTENTS.map(({ oid, title }) => new Option(title, oid)));
@@ -109,6 +117,7 @@ export class Device extends EventTarget {
 
   close() {
     for (const end of this.#followed) end();
+    this.#cutOff.end();
     this.#client.close();
     this.#view.close();
     this.#player.close();
@@ -155,7 +164,10 @@ export class Device extends EventTarget {
       // The second click of two at "Retry now" comes when this button is in its place.
       if (detail < 2) this.#cutConnection();
     });
-    press('retry', async () => this.#client.connect());
+    press('retry', async () => {
+      this.#cutOff.end();
+      this.#client.connect();
+    });
     press('offline', async () => this.#switchNetwork());
     press('recording', async () => {
       const client = this.#client;
@@ -189,7 +201,7 @@ export class Device extends EventTarget {
   }
 
   #showWatching() {
-    this.#view.showWatching(watchingOf(this.#content));
+    this.#view.showWatching(watchingOf(this.#oid));
   }
 
   #showViews() {
@@ -221,10 +233,13 @@ export class Device extends EventTarget {
   #cutConnection() {
     if (!this.#online) return;
     this.#cut = true;
+    const { paused, ended } = this.#player.media;
+    if (!paused && !ended) this.#cutOff.begin();
     this.#client.cut();
   }
 
   #switchNetwork() {
+    this.#cutOff.end();
     if (this.#client.state === 'offline') this.#client.connect();
     else this.#client.disconnect();
   }
@@ -254,13 +269,19 @@ export class Device extends EventTarget {
     this.#view.showState(detail);
     if (!this.#online) this.#tape.cut();
     if (lost) this.#emit('lost', { code: detail.code, cut: this.#cut });
+    this.#outboxMayWait();
     if (this.#online) this.#cut = false;
     if (this.settled) this.#emit('settled');
   }
 
   #outboxChanged(size) {
     this.#view.showOutbox(size);
+    this.#outboxMayWait();
     if (this.settled) this.#emit('settled');
+  }
+
+  #outboxMayWait() {
+    if (!this.#online && this.#client.unanswered > 0) this.#cutOff.end();
   }
 
   #passed(frame) {
@@ -290,7 +311,7 @@ export class Device extends EventTarget {
     const sorted = this.#latencies.toSorted((a, b) => a - b);
     this.#view.showLatency('latency-last', ms);
     this.#view.showLatency('latency-median', sorted[(sorted.length - 1) >> 1]);
-    this.#view.showAcked(beats.at(-1));
+    this.#view.showAcked(beats);
     if (beats.some(({ session, at }) => session === this.#playback.session && at > this.#elsewhereAt)) {
       this.#propose(null);
       this.#view.showElsewhere(null);

@@ -1,6 +1,7 @@
 /**
- * The gateway's process, from the demo's own route: { pid, instance, repository, packs }. `instance` differs after
- * every start; `packs`: history packs leave the gateway. Null while the gateway does not answer.
+ * The gateway's process, from the demo's own route: { pid, instance, command, repository, packs }. `instance` differs
+ * after every start; `command`: what it was started with; `packs`: history packs leave the gateway. Null while the
+ * gateway does not answer.
  */
 
 const TIMEOUT_MS = 5_000;

@@ -1,10 +1,15 @@
 /** What is shown of the guide: its steps, and what was found after the gateway was restarted. */
 
+import { copyOnPress } from './copy-button.js';
+
 export class GuideView {
   #root;
 
   constructor(root) {
     this.#root = root;
+    for (const line of root.querySelectorAll('[data-command]')) {
+      copyOnPress(line.querySelector('[data-role=copy]'), line.querySelector('code'), () => this.#showCopied(line));
+    }
   }
 
   /** @param {Map<string, string>} done  step → what was seen */
@@ -36,9 +41,17 @@ export class GuideView {
     }
   }
 
-  /** `pid`: of the process that is to be killed. */
-  showPid(pid) {
-    for (const shown of this.#root.querySelectorAll('[data-role=pid]')) shown.textContent = pid;
+  /** `pid`: of the process that is to be killed; `command`: what starts it again. */
+  showProcess({ pid, command }) {
+    this.#role('pid').textContent = pid;
+    this.#role('start').textContent = this.#role('start').title = command;
+    this.#showCopied(null);
+  }
+
+  /** The line whose command was copied last; null: none of those shown. */
+  #showCopied(copied) {
+    for (const line of this.#root.querySelectorAll('[data-command]')) line.dataset.copied = line === copied;
+    this.#role('copied').textContent = copied ? `Copied: ${copied.querySelector('code').textContent}` : '';
   }
 
   /** `checked`, `readBack` and `lost` are null when the positions could not be read back. */

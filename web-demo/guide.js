@@ -41,7 +41,7 @@ export class Guide {
       on('offered', ({ record }) => this.#offered(device.name, record));
       on('lost', () => this.#view.hideRecovery());
     }
-    recovery.addEventListener('process', ({ detail: { pid } }) => this.#view.showPid(pid));
+    recovery.addEventListener('process', ({ detail }) => this.#view.showProcess(detail));
     recovery.addEventListener('recovered', ({ detail }) => this.#recovered(detail));
   }
 
@@ -85,9 +85,9 @@ export class Guide {
     const step = killed ? 'kill' : cause === 'cut' ? 'cut' : null;
     if (!step) return;
     if (lost === null) this.#view.remark(step, 'Reconnected, but the saved positions could not be read back. Try again.');
-    else if (lost > 0) this.#view.remark(step, `Reconnected, but ${lost} of ${checked} acked positions lost.`);
+    else if (lost > 0) this.#view.remark(step, `Reconnected, but ${lost} of ${checked} acked beats lost.`);
     else if (checked === 0) this.#view.remark(step, 'Reconnected, but no position was saved before. Press play first.');
-    else this.#tick(step, `Reconnected: ${resent} resent, ${lost} lost.`);
+    else this.#tick(step, `Resent ${beats(resent)}, lost ${lost}.`);
   }
 
   #tick(step, text) {
@@ -96,6 +96,10 @@ export class Guide {
     sessionStorage.setItem(STORED, JSON.stringify(Object.fromEntries(this.#done)));
     this.#view.show(this.#done);
   }
+}
+
+function beats(count) {
+  return count === 1 ? '1 beat' : `${count} beats`;
 }
 
 function capital(text) {

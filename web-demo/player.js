@@ -29,6 +29,7 @@ export class Player {
         moved(this.#video.currentTime);
       });
     }
+    this.#followFrames();
   }
 
   get media() {
@@ -79,13 +80,21 @@ export class Player {
     button.setAttribute('aria-label', playing ? 'Pause' : 'Play');
   }
 
-  #showPosition() {
-    const { currentTime, duration } = this.#video;
+  /** A `timeupdate` may come a quarter of a second after the picture has shown another second. */
+  #followFrames() {
+    this.#video.requestVideoFrameCallback?.((_, { mediaTime }) => {
+      if (!this.#video.paused) this.#showPosition(mediaTime);
+      this.#followFrames();
+    });
+  }
+
+  #showPosition(second = this.#video.currentTime) {
+    const { duration } = this.#video;
     const seek = this.#role('seek');
     if (Number.isFinite(duration)) seek.max = Math.floor(duration);
-    seek.value = currentTime;
-    seek.style.setProperty('--played', currentTime / (duration || 1));
-    const shown = minutes(currentTime * 1000);
+    seek.value = second;
+    seek.style.setProperty('--played', second / (duration || 1));
+    const shown = minutes(second * 1000);
     seek.setAttribute('aria-valuetext', `${shown} of ${minutes((duration || 0) * 1000)}`);
     this.#role('clock').textContent = shown;
   }

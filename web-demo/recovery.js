@@ -5,18 +5,18 @@
  * positions are read back; every device is connected and has no beat without an answer → `recovered`.
  *
  * Events, all CustomEvents:
- *   process    { pid, instance, repository, packs }   the gateway's process, when it is known or has changed
+ *   process    { pid, instance, command, repository, packs }   the gateway's process, when it is known or has changed
  *   recovered  { cause, checked, readBack, lost, resent, dropped }
  *     cause    cut: the user cut a connection; killed: the process ended without a close and another one is there;
  *              restarted: the same, after a close; network: anything else
- *     checked  positions that were acked before; null, as the next two: they could not be read back
+ *     checked  beats that were acked before; null, as the next two: the positions could not be read back
  *     readBack of these, how many the gateway returned, or something newer in their place
  *     lost     those it did not return
  *     resent   beats that had no ack when a device was connected again, and are acked now
  *     dropped  beats that never had an ack, and were given up by a full outbox
  */
 
-import { AckedPositions, keeps } from './acked-positions.js';
+import { AckedPositions } from './acked-positions.js';
 import { readProcess } from './gateway-process.js';
 import { Outage } from './outage.js';
 import { readRecords } from './saved-records.js';
@@ -73,9 +73,9 @@ export class Recovery extends EventTarget {
 
   #found(outage, beat, record) {
     if (!this.#positions.has(beat)) return;  // The user has deleted it meanwhile, or it is known to be lost.
-    const returned = keeps(record, beat);
-    outage.readBack(beat, returned);
-    if (!returned) this.#positions.forget([beat]);
+    const found = this.#positions.compare(beat, record);
+    outage.compared(beat, found);
+    if (found.lost > 0) this.#positions.forget([beat]);
   }
 
   async #welcomed(unanswered) {

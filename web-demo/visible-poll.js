@@ -51,9 +51,11 @@ export class VisiblePoll {
 
   async #run() {
     [this.#asking, this.#askedAt] = [true, performance.now()];
+    // The answer to an earlier question may arrive after the gateway has gone.
+    const away = VisiblePoll.#away;
     await this.#ask();
     this.#asking = false;
-    this.#missed = VisiblePoll.#away;
+    this.#missed = away && VisiblePoll.#away;
     for (const changed of this.#followers) changed();
     this.#plan();
   }

@@ -1,5 +1,6 @@
 /** How many are watching each content, from the widget's endpoint. */
 
+import { KIND } from './contents.js';
 import { VisiblePoll } from './visible-poll.js';
 
 const PATH = '/widget/v1.json';
@@ -16,9 +17,8 @@ export function followWatching(changed) {
 }
 
 /** People who watch a content; 0 without viewers, or before the first answer. */
-export function watchingOf({ kind, oid }) {
-  const { users, sessions } = top.find(content => content.kind === kind && content.oid === oid) ?? {};
-  return users ?? sessions ?? 0;  // a gateway that does not count people counts sessions
+export function watchingOf(oid) {
+  return top.find(content => content.kind === KIND && content.oid === oid)?.users ?? 0;
 }
 
 async function read() {

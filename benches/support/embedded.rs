@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use heartline::storage::hot_store::config::{Backend, Config};
-use heartline::storage::hot_store::embedded::EmbeddedStore;
+use heartline::storage_embedded::hot_store::EmbeddedStore;
 
 /// Wall-clock milliseconds at which it begins.
 pub const BEGIN: u64 = 1_800_000_000_000;

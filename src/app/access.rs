@@ -1,24 +1,30 @@
 //! The keys, revocations and limits that decide which clients may connect, opened before anything is built on them.
 
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::assembly::Assembly;
 use super::error::StartError;
+use super::files_in_use::FilesInUse;
+use super::keys;
 use crate::config::Config;
-use crate::domain::devices::presence::Presence;
-use crate::domain::revocations::Revocations;
-use crate::edge::auth::token::LEEWAY_MS;
-use crate::edge::auth::{ControlToken, SigningKey, Verifier};
-use crate::edge::listener::Tls;
-use crate::edge::visitor::VisitorClasses;
-use crate::storage::device_channel::DeviceChannel;
-use crate::storage::revocation_list::RevocationList;
+use domain::devices::presence::Presence;
+use domain::revocations::Revocations;
+use edge::auth::key_url::KeyUrl;
+use edge::auth::token::LEEWAY_MS;
+use edge::auth::{ControlToken, SigningKey, Verifier};
+use edge::listener::Tls;
+use edge::visitor::VisitorClasses;
+use storage::device_channel::DeviceChannel;
+use storage::revocation_list::RevocationList;
 
 pub(super) struct Access {
     /// Signs what the gateway accepts, if it has such a key.
     pub key: Option<Arc<SigningKey>>,
     pub control_token: ControlToken,
     pub verifier: Arc<Verifier>,
+    keys: Option<Arc<KeyUrl>>,
     pub presence: Arc<Presence>,
     pub revocations: Arc<Revocations>,
     pub visitors: Arc<VisitorClasses>,
@@ -33,42 +39,27 @@ impl Access {
     ) -> Result<Self, StartError> {
         let key = SigningKey::load(&config.auth, &config.store.data_dir)?.map(Arc::new);
         let control_token = ControlToken::load(&config.control, &config.store.data_dir)?;
-        let verifier = Arc::new(Verifier::new(&config.auth, key.as_deref())?);
+        let keys = keys::open(config)?;
+        let verifier = Arc::new(Verifier::with_url(&config.auth, key.as_deref(), keys.clone())?);
         let presence = Presence::with_channel(config.limits.connections_per_user, channel.clone());
         let token_life_max = config.auth.token_life_max().map(|life| life + Duration::from_millis(LEEWAY_MS));
         let revocations = Revocations::open(presence.clone(), list, channel.clone(), token_life_max)?;
         let revocations = Arc::new(revocations);
         let visitors = VisitorClasses::open(config.live.geoip())?;
-        Ok(Access { key, control_token, verifier, presence, revocations, visitors })
+        Ok(Access { key, control_token, verifier, keys, presence, revocations, visitors })
     }
 
-    /// The reload at SIGHUP.
-    pub fn reload(&self, certificates: Vec<Arc<Tls>>) -> impl Fn() + Send + 'static {
-        let (verifier, visitors) = (self.verifier.clone(), self.visitors.clone());
-        move || reload(&verifier, &certificates, &visitors)
+    /// Returns once there are keys of `auth.jwks_url`, if it is configured. `probes` answers meanwhile.
+    pub fn wait_for_keys(&self, probes: &TcpListener) -> Result<(), StartError> {
+        self.keys.as_ref().map_or(Ok(()), |keys| keys::wait_for(keys, &self.verifier, probes))
     }
-}
 
-fn reload(verifier: &Verifier, certificates: &[Arc<Tls>], visitors: &VisitorClasses) {
-    match verifier.reload() {
-        Ok(keys) => tracing::info!(event = "keys_reloaded", keys, "keys reloaded"),
-        Err(error) => {
-            tracing::error!(event = "keys_reload_failed", %error, "cannot reload keys; keeping the current ones")
-        }
+    pub fn register_keys(&self, assembly: &mut Assembly) {
+        self.keys.iter().for_each(|keys| keys::register(keys, assembly));
     }
-    for tls in certificates {
-        match tls.reload() {
-            Ok(()) => tracing::info!(event = "certificate_reloaded", "certificate reloaded"),
-            Err(error) => {
-                tracing::error!(event = "certificate_reload_failed", %error, "cannot reload the certificate; keeping the current one")
-            }
-        }
-    }
-    match visitors.reload() {
-        Some(Ok(())) => tracing::info!(event = "country_file_reloaded", "country file reloaded"),
-        Some(Err(error)) => {
-            tracing::error!(event = "country_file_reload_failed", %error, "cannot reload the country file; keeping the current one")
-        }
-        None => {}
+
+    /// The files that a reload reads again, with those of these certificates.
+    pub fn files_in_use(&self, certificates: Vec<Arc<Tls>>) -> Arc<FilesInUse> {
+        FilesInUse::new(self.verifier.clone(), certificates, self.visitors.clone())
     }
 }

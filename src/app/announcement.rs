@@ -1,11 +1,11 @@
-//! What is printed on standard output when everything is served.
+//! The announcement on standard output when everything is served.
 
 use std::io::{self, Write};
 
 use super::listeners::Addresses;
 use super::role::Role;
 use super::spawn::spawn;
-use crate::edge::auth::{ControlToken, SigningKey};
+use edge::auth::{ControlToken, SigningKey};
 
 /// On a thread of its own: standard output may be a pipe that is full, and does not have to be read.
 pub(super) fn print(said: String) -> io::Result<()> {
@@ -15,7 +15,7 @@ pub(super) fn print(said: String) -> io::Result<()> {
     .map(drop)
 }
 
-/// What is printed when everything is served, so that a script knows that it may connect. No secret is in it: standard
+/// The announcement that everything is served, so that a script knows that it may connect. It has no secret: standard
 /// output may be a journal.
 pub(super) fn of_gateway(
     key: Option<&SigningKey>,

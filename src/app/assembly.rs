@@ -9,10 +9,10 @@ use futures_util::future::BoxFuture;
 use prometheus_client::registry::Registry;
 
 use super::error::StartError;
-use crate::domain::commit_listener::CommitListener;
-use crate::edge::admin::Degraded;
 use crate::telemetry::log_writer::LogWriter;
 use crate::telemetry::metrics;
+use domain::commit_listener::CommitListener;
+use edge::admin::Degraded;
 
 /// Starts a thread when everything is built. The end waits for the thread if its handle is returned.
 pub(super) type StartThread = Box<dyn FnOnce() -> io::Result<Option<JoinHandle<()>>>>;
@@ -25,7 +25,7 @@ pub(super) struct Assembly {
     pub registry: Registry,
     /// They learn of each commit.
     pub commit_listeners: Vec<Arc<dyn CommitListener>>,
-    /// What `/readyz` says of a gateway that is ready.
+    /// The complaints on `/readyz` of a gateway that is ready.
     pub degraded: Vec<Degraded>,
     /// Routes of the control listener, beside its own.
     pub control: Router,

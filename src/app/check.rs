@@ -1,34 +1,37 @@
-//! What `serve` would find wrong with files, directories and addresses. Nothing is made, changed or kept, so that it
+//! The faults in files, directories and addresses that `serve` would find. Nothing is made, changed or kept, so that it
 //! can be asked beside a running gateway. Other servers (Redis, Kafka, Cassandra, MongoDB) are not contacted.
 
 use std::io;
 use std::net::SocketAddr;
 
 use super::descriptors;
+use super::keys;
 use super::role::Role;
 use crate::config::Config;
-use crate::edge::auth::{CONTROL_TOKEN, SigningKey, key_set};
-use crate::edge::listener::{self, Tls};
-use crate::edge::visitor;
-use crate::storage::embedded::data_dir::DataDir;
-use crate::storage::embedded::folder::Folder;
-use crate::storage::embedded::open_error::OpenError;
-use crate::storage::event_bus::config::Backend as Bus;
-use crate::storage::hot_store::config::Backend as HotStore;
-use crate::storage::owner_queues::embedded::EmbeddedQueues;
-use crate::storage::revocation_list::RevocationList;
-use crate::storage::revocation_list::file::FileList;
+use domain::time::clock;
+use edge::auth::{CONTROL_TOKEN, SigningKey, key_set};
+use edge::config::TlsFiles;
+use edge::listener::{self, Tls};
+use edge::visitor;
+use storage::event_bus::config::Backend as Bus;
+use storage::hot_store::config::Backend as HotStore;
+use storage::revocation_list::RevocationList;
+use storage::revocation_list::file::FileList;
+use storage_embedded::data_dir::DataDir;
+use storage_embedded::folder::Folder;
+use storage_embedded::open_error::OpenError;
+use storage_embedded::owner_queues::EmbeddedQueues;
 
 /// One line each.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// Problems that would end the start.
+    /// Problems that would end the start; and certificates that clients refuse, with which it goes on.
     pub faults: Vec<String>,
-    /// What may not be meant, and what would end the start now, but not after the running gateway has stopped.
+    /// Settings that may not be meant; and problems that would end the start only while another gateway is running.
     pub warnings: Vec<String>,
 }
 
-/// Of a process of this role. `is_broken`: whether a setting was refused already, so that its value means nothing.
+/// Checks a process of this role. `is_broken`: whether a setting was refused already, so that its value means nothing.
 pub fn check(config: &Config, role: Role, is_broken: impl Fn(&str) -> bool) -> Findings {
     let mut findings = Findings::default();
     let usable = |settings: &[&str]| !settings.iter().any(|setting| is_broken(setting));
@@ -47,16 +50,21 @@ pub fn check(config: &Config, role: Role, is_broken: impl Fn(&str) -> bool) -> F
     }
     let config = &role.settings(config.clone());
     if usable(&["server.tls_cert", "server.tls_key"]) {
-        findings.fault(config.server.tls().map(Tls::load).transpose());
+        findings.certificate(config.server.tls());
     }
     if usable(&["grpc.tls_cert", "grpc.tls_key", "grpc.client_ca", "grpc.client_auth"]) {
-        findings.fault(config.grpc.tls().map(Tls::load).transpose());
+        findings.certificate(config.grpc.tls());
     }
     if usable(&["history_service.tls_ca"]) && config.store.hot_store == HotStore::HistoryService {
         findings.fault(config.history_service.authorities());
     }
     if usable(&["auth.jwks_file"]) {
-        findings.fault(config.auth.jwks_file().map(key_set::load).transpose());
+        let path = config.auth.jwks_file();
+        let set = findings.fault(path.map(key_set::load).transpose()).flatten();
+        findings.warnings.extend(path.zip(set).and_then(|(path, set)| set.warning(&key_set::origin_of(path))));
+    }
+    if usable(&["auth.jwks_ca"]) && config.auth.jwks_url().is_some() {
+        findings.fault(keys::fetcher(config));
     }
     if usable(&["live.geoip"]) {
         findings.fault(config.live.geoip().map(visitor::check_country_file).transpose());
@@ -71,7 +79,7 @@ pub fn check(config: &Config, role: Role, is_broken: impl Fn(&str) -> bool) -> F
     {
         findings.fault(CONTROL_TOKEN.load(&config.store.data_dir));
     }
-    if usable(&["store.data_dir", "auth.hs256_secret", "auth.jwks_file"])
+    if usable(&["store.data_dir", "auth.hs256_secret", "auth.jwks_file", "auth.jwks_url"])
         && SigningKey::exists(&config.auth, &config.store.data_dir)
     {
         findings.fault(SigningKey::load(&config.auth, &config.store.data_dir));
@@ -91,7 +99,7 @@ pub fn check(config: &Config, role: Role, is_broken: impl Fn(&str) -> bool) -> F
     findings
 }
 
-/// What may not be meant, given this machine and the files of the data directory: one line each.
+/// Settings that may not be meant, given this machine and the files of the data directory: one line each.
 pub fn warnings(config: &Config, role: Role) -> Vec<String> {
     let secret = role.serves_callers().then(|| same_secret(config)).flatten();
     let connections = role.serves_clients().then(|| too_many_connections(config)).flatten();
@@ -122,6 +130,12 @@ fn too_many_connections(config: &Config) -> Option<String> {
 impl Findings {
     fn fault<T>(&mut self, found: Result<T, impl ToString>) -> Option<T> {
         found.map_err(|fault| self.faults.push(fault.to_string())).ok()
+    }
+
+    fn certificate(&mut self, files: Option<TlsFiles>) {
+        if let Some(Some(tls)) = self.fault(files.map(Tls::load).transpose()) {
+            self.faults.extend(tls.invalid(clock::wall()));
+        }
     }
 
     fn data_dir(&mut self, config: &Config) {

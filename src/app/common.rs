@@ -9,16 +9,16 @@ use super::assembly::Assembly;
 use super::error::StartError;
 use super::spawn::{runtime, spawn};
 use crate::config::Config;
-use crate::domain::devices::presence::Presence;
-use crate::domain::history::History;
-use crate::domain::ingest::hold_index::HoldIndex;
-use crate::domain::store_reads::StoreReads;
-use crate::domain::time::clock::Clock;
-use crate::domain::time::guard::{ClockGuard, ClockStatus};
-use crate::model::mid_hash::MidHash;
-use crate::shutdown::Stop;
-use crate::storage::device_channel::DeviceChannel;
-use crate::storage::hot_store::RecordStore;
+use domain::devices::presence::Presence;
+use domain::history::History;
+use domain::ingest::hold_index::HoldIndex;
+use domain::store_reads::StoreReads;
+use domain::time::clock::Clock;
+use domain::time::guard::{ClockGuard, ClockStatus};
+use edge::shutdown::Stop;
+use model::mid_hash::MidHash;
+use storage::device_channel::DeviceChannel;
+use storage::hot_store::RecordStore;
 
 pub(super) struct Common {
     pub hot: Arc<dyn RecordStore>,

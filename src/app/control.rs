@@ -9,9 +9,9 @@ use futures_util::FutureExt;
 use futures_util::future::join_all;
 
 use super::operator;
-use crate::domain::ingest::submit_queue::Completions;
-use crate::edge::control::{self, Control, Guard};
-use crate::shutdown::Stop;
+use domain::ingest::submit_queue::Completions;
+use edge::control::{self, Control, Guard};
+use edge::shutdown::Stop;
 
 /// `completions`: of the changes that come by it.
 pub(super) fn start(

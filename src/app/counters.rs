@@ -4,32 +4,33 @@ use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use futures_util::future::BoxFuture;
+
 use super::assembly::Assembly;
 use super::common::Common;
 use super::outbox::Outbox;
 use super::spawn::{runtime, spawn};
-use crate::domain::counters::config::CountersConfig;
-use crate::domain::counters::{CounterStores, Counters, CrossingEvents};
-use crate::edge::control::counters;
-use crate::shutdown::Stop;
-use crate::storage::counters::redis::DirectWorker;
-use crate::storage::counters::{DerivedCounters, DirectCounters, Metrics};
+use domain::counters::config::CountersConfig;
+use domain::counters::{CounterStores, Counters, CrossingEvents};
+use edge::control::counters;
+use edge::shutdown::Stop;
+use storage::counters::{DerivedCounters, DirectCounters, Metrics};
 
-/// What counts the direct counters, if there are any.
+/// The store of the direct counters, if there are any.
 pub(super) struct Direct {
     pub counters: Option<Arc<dyn DirectCounters>>,
     /// Does their steps, on Redis.
-    pub worker: Option<DirectWorker>,
+    pub worker: Option<BoxFuture<'static, ()>>,
 }
 
-/// What counts the derived counters.
+/// The store of the derived counters.
 #[derive(Clone)]
 pub(super) struct Derived {
     pub counters: Arc<dyn DerivedCounters>,
     pub metrics: Metrics,
 }
 
-/// What counts, of each sort.
+/// The stores of both sorts of counters.
 pub(super) struct Counting {
     pub direct: Direct,
     pub derived: Option<Derived>,
@@ -61,12 +62,12 @@ pub(super) fn build(
 }
 
 /// Does steps until the process ends.
-fn count(worker: DirectWorker, stop: Stop) -> io::Result<JoinHandle<()>> {
+fn count(worker: BoxFuture<'static, ()>, stop: Stop) -> io::Result<JoinHandle<()>> {
     let runtime = runtime()?;
     spawn("counters", move || {
         runtime.block_on(async {
             tokio::select! {
-                () = worker.run() => {}
+                () = worker => {}
                 () = stop.stopped() => {}
             }
         });

@@ -6,21 +6,21 @@ use std::time::Duration;
 
 use super::assembly::Assembly;
 use crate::config::Config;
-use crate::domain::counters::Counters;
-use crate::domain::history_packs::feed::PackFeed;
-use crate::domain::subscribers::Subscribers;
-use crate::edge::auth::SigningKey;
-use crate::edge::auth::key::SIGNS_NOTHING;
-use crate::edge::control::events::Tail;
-use crate::edge::control::live::LiveRoutes;
-use crate::edge::demo::{self, DemoContext, PackStreams, Receivers, RewardsClock};
-use crate::shutdown::Stop;
-use crate::storage::hot_store::config::Backend;
+use domain::counters::Counters;
+use domain::history_packs::feed::PackFeed;
+use domain::subscribers::Subscribers;
+use edge::auth::SigningKey;
+use edge::auth::key::SIGNS_NOTHING;
+use edge::control::events::Tail;
+use edge::control::live::LiveRoutes;
+use edge::demo::{self, DemoContext, PackStreams, Receivers, RewardsClock};
+use edge::shutdown::Stop;
+use storage::hot_store::config::Backend;
 
 /// The other device of the page moves as often as the one that plays.
 const STEADY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// What it shows of other parts.
+/// The other parts that the demo shows.
 pub(super) struct Shown {
     pub key: Option<Arc<SigningKey>>,
     pub tail: Tail,
@@ -49,7 +49,7 @@ fn is_served(config: &Config) -> bool {
     if !demo.enabled || demo.issue_tokens_for_any_user_with_the_real_key {
         return demo.enabled;
     }
-    let key = !config.auth.hs256_secret.is_empty() || config.auth.jwks_file().is_some();
+    let key = !config.auth.hs256_secret.is_empty() || config.auth.has_key_set();
     let reason = match (key, config.server.trusted_proxies.is_empty()) {
         (false, true) => return true,
         (true, _) => "a key is configured, and the demo would issue tokens for any user with it",

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::assembly::Assembly;
 use super::common::Common;
 use super::live::Live;
-use crate::domain::devices::config::PushConfig;
-use crate::domain::devices::fanout::Fanout;
-use crate::domain::devices::kick_list::KickList;
+use domain::devices::config::PushConfig;
+use domain::devices::fanout::Fanout;
+use domain::devices::kick_list::KickList;
 
 pub(super) struct Devices {
     pub fanout: Arc<Fanout>,

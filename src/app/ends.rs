@@ -1,4 +1,4 @@
-//! What makes the process end, so that it is started again.
+//! The reasons to end the process, so that it is started again.
 
 use std::future::pending;
 
@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, select_all};
 
 use super::error::StartError;
-use crate::shutdown::Shutdown;
+use edge::shutdown::Shutdown;
 
 /// Resolves to the first reason to end, and begins the drain. Without a reason it never resolves.
 pub(super) async fn first(ends: Vec<BoxFuture<'static, StartError>>, shutdown: &Shutdown) -> StartError {

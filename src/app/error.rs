@@ -1,33 +1,24 @@
-//! Why a role did not start, or ended.
+//! Why a role did not start, or ended, and why a command cannot read.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
-use crate::edge::auth::{KeptSecretError, KeySetError};
-use crate::edge::listener::TlsError;
-use crate::edge::visitor::CountryFileError;
-use crate::model::rewards::zone::NoZone;
-use crate::storage::agreed_settings::Difference;
-use crate::storage::endpoint::http::EndpointRefused;
-use crate::storage::event_bus::kafka::KafkaRefused;
-use crate::storage::history_bus;
-use crate::storage::history_store::cassandra::CassandraRefused;
-use crate::storage::hot_store::StoreError;
-use crate::storage::hot_store::embedded::OpenError;
-use crate::storage::hot_store::remote::RemoteRefused;
-use crate::storage::redis::RedisRefused;
-use crate::storage::revocation_list::ListError;
-use crate::storage::statistics::mongodb::MongoRefused;
+use edge::auth::{KeptSecretError, KeySetError};
+use edge::listener::TlsError;
+use edge::visitor::CountryFileError;
+use model::rewards::zone::NoZone;
+use storage::agreed_settings::Difference;
+use storage::history_store::HistoryAway;
+use storage::hot_store::StoreError;
+use storage::revocation_list::ListError;
+use storage_embedded::hot_store::OpenError;
+use storage_http::{EndpointRefused, NoRoots};
 
 /// Each in one line that says how to fix it, with an exit code of `sysexits.h`.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error(transparent)]
     Store(#[from] OpenError),
-    #[error(transparent)]
-    Redis(#[from] RedisRefused),
-    #[error(transparent)]
-    HistoryService(#[from] RemoteRefused),
     #[error("{0}; start again when the store is available")]
     StoreAway(StoreError),
     #[error(transparent)]
@@ -43,18 +34,15 @@ pub enum StartError {
     #[error(transparent)]
     CountryFile(#[from] CountryFileError),
     #[error(transparent)]
-    Kafka(#[from] KafkaRefused),
-    #[error(transparent)]
-    HistoryBus(#[from] history_bus::kafka::KafkaRefused),
-    #[error(transparent)]
     Endpoint(#[from] EndpointRefused),
+    #[error(transparent)]
+    Roots(#[from] NoRoots),
     /// The role has nothing to do.
     #[error("{0}")]
     Misfit(String),
-    #[error(transparent)]
-    Cassandra(#[from] CassandraRefused),
-    #[error(transparent)]
-    Statistics(#[from] MongoRefused),
+    /// Another server is away, or its settings are wrong. Which servers there are depends on the build.
+    #[error("{said}")]
+    Server { said: String, exit_code: u8 },
     #[error(
         "{setting} = \"{address}\" cannot be used: {source}; set another address, or stop the process that uses it"
     )]
@@ -82,11 +70,8 @@ impl StartError {
         match self {
             StartError::Store(_) | StartError::Key(_) | StartError::Revocations(_) => 73,
             StartError::KeySet(_) | StartError::Tls(_) | StartError::Zone(_) | StartError::CountryFile(_) => 78,
-            StartError::Kafka(_) | StartError::HistoryBus(_) | StartError::Endpoint(_) | StartError::Misfit(_) => 78,
-            StartError::Redis(refused) => refused.exit_code(),
-            StartError::HistoryService(refused) => refused.exit_code(),
-            StartError::Cassandra(refused) => refused.exit_code(),
-            StartError::Statistics(refused) => refused.exit_code(),
+            StartError::Endpoint(_) | StartError::Roots(_) | StartError::Misfit(_) => 78,
+            StartError::Server { exit_code, .. } => *exit_code,
             StartError::Bind { .. } | StartError::StoreAway(_) => 69,
             StartError::Process(_) => 71,
             StartError::StoreFailed(_) => 74,
@@ -101,5 +86,28 @@ impl StartError {
 
     pub(super) fn address(listener: &TcpListener) -> Result<SocketAddr, Self> {
         listener.local_addr().map_err(StartError::Process)
+    }
+}
+
+/// Why the data of a user cannot be read. Each with an exit code of `sysexits.h`.
+#[derive(Debug, thiserror::Error)]
+pub enum LookError {
+    #[error("there is no history store: history.store is \"none\"; set it to \"cassandra\"")]
+    NoStore,
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error(transparent)]
+    HistoryAway(#[from] HistoryAway),
+    #[error(transparent)]
+    HotAway(#[from] StoreError),
+}
+
+impl LookError {
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            LookError::NoStore => 78,
+            LookError::Start(error) => error.exit_code(),
+            LookError::HistoryAway(_) | LookError::HotAway(_) => 69,
+        }
     }
 }

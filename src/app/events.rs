@@ -4,16 +4,19 @@ use std::sync::Arc;
 
 use super::assembly::Assembly;
 use super::error::StartError;
-use crate::domain::events::Events;
-use crate::domain::time::clock::{self, Clock};
-use crate::edge::control::events::{self, Tail};
-use crate::shutdown::Stop;
-use crate::storage::event_bus::config::{Backend, Config};
-use crate::storage::event_bus::embedded::{ClockCheck, EmbeddedLog};
-use crate::storage::event_bus::kafka::KafkaBus;
-use crate::storage::event_bus::{EventBus, EventTopic, POSITIONS_RETENTION};
-use crate::storage::hot_store;
-use crate::storage::kafka::config::{KafkaConfig, Topics};
+use super::fleet;
+use crate::config::Config;
+use domain::events::Events;
+use domain::time::clock::{self, Clock};
+use edge::control::events::{self, Tail};
+use edge::shutdown::Stop;
+use storage::config::kafka::Topics;
+use storage::event_bus::config::{Backend, Config as EventsConfig};
+use storage::event_bus::source::EventSource;
+use storage::event_bus::{EventBus, EventTopic, POSITIONS_RETENTION};
+use storage::hot_store;
+use storage::owner_queues::OwnerQueues;
+use storage_embedded::event_bus::{ClockCheck, EmbeddedLog, LogSource};
 
 /// Where events go, and where they can be read.
 pub(super) struct Bus {
@@ -34,23 +37,21 @@ pub(super) struct Logs {
 /// `clock`: the server's, so that events are neither dated nor removed by a wall clock that is not believed.
 pub(super) fn build(
     config: &Config,
-    store: &hot_store::config::Config,
-    kafka: &KafkaConfig,
     clock: Arc<Clock>,
     stop: Stop,
     assembly: &mut Assembly,
 ) -> Result<Bus, StartError> {
-    let built = match config.event_bus {
+    let built = match config.events.event_bus {
         Backend::Embedded => {
-            let Logs { rewards, positions } = Logs::open(config, store, &clock)?;
+            let Logs { rewards, positions } = Logs::open(&config.events, &config.store, &clock)?;
             let tail =
                 Tail::Logs { rewards: Events::new(rewards.clone()), positions: Events::new(positions.clone()), stop };
             let logs = Logs { rewards: rewards.clone(), positions: positions.clone() };
             Bus { bus: rewards, positions, tail, logs: Some(logs) }
         }
         Backend::Kafka => {
-            let bus = Arc::new(KafkaBus::open(kafka, config)?);
-            let Topics { rewards, positions, .. } = &kafka.topics;
+            let bus = fleet::event_bus(config)?;
+            let Topics { rewards, positions, .. } = &config.kafka.topics;
             let place = format!(
                 "events are published to Kafka (events.event_bus); read them from topic {rewards}, and positions from topic \
                  {positions}"
@@ -62,16 +63,29 @@ pub(super) fn build(
     Ok(built)
 }
 
+/// Returns a function that opens the source of a topic: these logs, or else Kafka.
+pub(super) fn open_source(
+    config: &Config,
+    logs: Option<Logs>,
+) -> impl Fn(EventTopic, Arc<dyn OwnerQueues>) -> Result<Arc<dyn EventSource>, StartError> {
+    move |topic, queues| match &logs {
+        Some(logs) => Ok(logs.source(topic, queues)),
+        None => fleet::event_source(config, topic, queues),
+    }
+}
+
 impl Logs {
-    pub fn of(&self, topic: EventTopic) -> Arc<EmbeddedLog> {
-        match topic {
+    /// It keeps its place in these queues.
+    fn source(&self, topic: EventTopic, queues: Arc<dyn OwnerQueues>) -> Arc<dyn EventSource> {
+        let log = match topic {
             EventTopic::Rewards => self.rewards.clone(),
             EventTopic::Positions => self.positions.clone(),
-        }
+        };
+        Arc::new(LogSource::new(log, queues))
     }
 
-    fn open(config: &Config, store: &hot_store::config::Config, clock: &Arc<Clock>) -> Result<Self, StartError> {
-        let open = |topic, config: &Config| {
+    fn open(config: &EventsConfig, store: &hot_store::config::Config, clock: &Arc<Clock>) -> Result<Self, StartError> {
+        let open = |topic, config: &EventsConfig| {
             let check = ClockCheck {
                 wall_clock: Arc::new(clock::wall),
                 interval: store.prune_interval,
@@ -80,7 +94,7 @@ impl Logs {
             let clock = clock.clone();
             EmbeddedLog::open(&store.data_dir, topic, config, Arc::new(move || clock.now()), check).map(Arc::new)
         };
-        let of_positions = Config { retention: POSITIONS_RETENTION, ..config.clone() };
+        let of_positions = EventsConfig { retention: POSITIONS_RETENTION, ..config.clone() };
         Ok(Logs { rewards: open(EventTopic::Rewards, config)?, positions: open(EventTopic::Positions, &of_positions)? })
     }
 }

@@ -8,22 +8,23 @@ use tokio::sync::oneshot;
 
 use super::assembly::Assembly;
 use super::common::Common;
-use super::edge::Edge;
+use super::edges::Edge;
 use super::error::StartError;
 use super::rewards::Calendar;
 use super::spawn::{runtime, spawn};
 use super::threads::EdgeThread;
 use crate::config::Config;
-use crate::domain::devices::gateways::Gateways;
-use crate::domain::ingest::health::StoreHealth;
-use crate::domain::ingest::submit_queue::Completions;
-use crate::domain::revocations::Revocations;
-use crate::domain::stored_users::Users;
-use crate::edge::grpc::connection::Patience;
-use crate::edge::grpc::gateways::{Behind, GatewayService, StoreState};
-use crate::edge::grpc::server::GrpcServer;
-use crate::edge::listener::{Tls, bind_one};
-use crate::model::rewards::rule::Per;
+use domain::counters::Counters;
+use domain::devices::gateways::Gateways;
+use domain::ingest::health::StoreHealth;
+use domain::ingest::submit_queue::Completions;
+use domain::revocations::Revocations;
+use domain::stored_users::Users;
+use edge::grpc::connection::Patience;
+use edge::grpc::gateways::{Backing, GatewayService, Routes, StoreState};
+use edge::grpc::server::GrpcServer;
+use edge::listener::{Tls, bind_one};
+use model::rewards::rule::Per;
 
 /// A port that is bound, and the certificate with which it is served.
 pub(super) struct GrpcListener {
@@ -32,7 +33,7 @@ pub(super) struct GrpcListener {
     listener: StdListener,
 }
 
-/// What is served on the port.
+/// The service on the gRPC port.
 pub(super) struct Grpc {
     listener: GrpcListener,
     server: GrpcServer,
@@ -40,18 +41,19 @@ pub(super) struct Grpc {
 }
 
 /// `store`: tells the store from others.
-pub(super) fn behind(store: String, calendar: &Calendar, config: &Config) -> Behind {
+pub(super) fn backing(store: String, calendar: &Calendar, config: &Config) -> Backing {
     let has = |per| !calendar.rules.per(per).is_empty();
     let settings = Arc::new(config.alike.clone());
-    Behind { store, rules_per_user: has(Per::User), rules_per_content: has(Per::Content), settings }
+    Backing { store, rules_per_user: has(Per::User), rules_per_content: has(Per::Content), settings }
 }
 
-/// What gateways without a store need of the process.
+/// The parts that gateways without a store need of the process.
 pub(super) struct Peers {
     pub gateways: Arc<Gateways>,
     pub revocations: Arc<Revocations>,
-    pub behind: Behind,
+    pub backing: Backing,
     pub health: Arc<StoreHealth>,
+    pub counters: Arc<Counters>,
 }
 
 impl GrpcListener {
@@ -70,21 +72,22 @@ impl Grpc {
         config: &Config,
         listener: GrpcListener,
         Edge { context, completions }: Edge,
-        Peers { gateways, revocations, behind, health }: Peers,
+        Peers { gateways, revocations, backing, health, counters }: Peers,
         common: &Common,
         assembly: &mut Assembly,
     ) -> Self {
         let users = Users { store: common.hot.clone(), clock: common.clock.clone() };
         gateways.register(assembly.metrics());
         let store = StoreState { health, clock_status: common.clock_status.clone() };
-        let service = GatewayService { context, users, gateways, revocations, behind, store };
+        let routes = Routes::new(context.clone(), counters);
+        let service = GatewayService { context, users, gateways, revocations, backing, store, routes };
         let patience = Patience { handshake: config.server.handshake_timeout, idle: config.server.keep_alive };
         let calls_max = config.limits.grpc_calls;
         let server = GrpcServer::new(service, &config.grpc, patience, calls_max, assembly.metrics());
         Grpc { listener, server, completions }
     }
 
-    /// What to print, so that a script knows where it is.
+    /// The line to print, so that a script knows where it is.
     pub fn announcement(&self) -> String {
         let scheme = if self.listener.tls.is_some() { "https" } else { "http" };
         format!("grpc listener: {scheme}://{}\n", self.listener.address)

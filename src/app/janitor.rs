@@ -5,8 +5,8 @@ use futures_util::future::join_all;
 use super::assembly::Assembly;
 use super::common::Common;
 use super::lanes::StoreIntake;
-use crate::domain::ingest::janitor::Janitor;
-use crate::domain::ingest::submit_queue::Completions;
+use domain::ingest::janitor::Janitor;
+use domain::ingest::submit_queue::Completions;
 
 /// It runs until the drain begins.
 pub(super) fn build(StoreIntake { lanes, completions }: StoreIntake, common: &Common, assembly: &mut Assembly) {

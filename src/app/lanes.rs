@@ -6,23 +6,23 @@ use tokio::sync::Notify;
 
 use super::assembly::Assembly;
 use super::common::Common;
-use crate::domain::ingest::commit::Committer;
-use crate::domain::ingest::health::{IsConnected, LaneHealth, StoreHealth, StoreStatus};
-use crate::domain::ingest::hold_index::HoldIndex;
-use crate::domain::ingest::intake::Intake;
-use crate::domain::ingest::lanes::{LaneOf, Lanes};
-use crate::domain::ingest::metrics::{Metrics, WaitingEntries};
-use crate::domain::ingest::removals::RemovalCount;
-use crate::domain::ingest::submit_queue::{Completions, SubmitQueue};
-use crate::domain::ingest::unreadable::UnreadableLog;
-use crate::domain::ingest::user_trace::UserTrace;
-use crate::domain::ingest::watch::Watch;
-use crate::domain::rewards::judge::Judge;
-use crate::domain::time::clock::Clock;
-use crate::model::retention::Retention;
-use crate::model::rule::Admission;
-use crate::storage::hot_store::RecordStore;
-use crate::storage::hot_store::config::Config;
+use domain::ingest::commit::Committer;
+use domain::ingest::health::{IsConnected, LaneHealth, StoreHealth, StoreStatus, Troubles};
+use domain::ingest::hold_index::HoldIndex;
+use domain::ingest::intake::Intake;
+use domain::ingest::lanes::{LaneOf, Lanes};
+use domain::ingest::metrics::{Metrics, WaitingEntries};
+use domain::ingest::removals::RemovalCount;
+use domain::ingest::submit_queue::{Completions, SubmitQueue};
+use domain::ingest::unreadable::UnreadableLog;
+use domain::ingest::user_trace::UserTrace;
+use domain::ingest::watch::Watch;
+use domain::rewards::judge::Judge;
+use domain::time::clock::Clock;
+use model::retention::Retention;
+use model::rule::Admission;
+use storage::hot_store::RecordStore;
+use storage::hot_store::config::Config;
 
 /// Gives intakes out to any number of threads, and ends as [`Commits`].
 pub(super) struct StoreLanes {
@@ -49,7 +49,7 @@ pub(super) struct StoreIntake {
     pub completions: Vec<Completions>,
 }
 
-/// What commits, for a thread of its own.
+/// The committers, for a thread of their own.
 pub(super) struct Commits {
     /// One for each lane.
     pub committers: Vec<Committer>,
@@ -65,7 +65,7 @@ impl StoreLanes {
         let store = common.hot.clone();
         let lanes: Vec<_> = (0..store.lanes()).map(|_| Lane::default()).collect();
         let of_lanes = lanes.iter().map(|lane| lane.health.clone()).collect();
-        let health = Arc::new(StoreHealth::new(of_lanes, lane_of(&store), is_connected(&store)));
+        let health = Arc::new(StoreHealth::new(of_lanes, lane_of(&store), is_connected(&store), troubles(&store)));
         registry.register_collector(Box::new(StoreStatus(health.clone())));
         assembly.commit_listeners.push(unreadable);
         assembly.commit_listeners.push(removals);
@@ -118,6 +118,11 @@ impl StoreLanes {
 fn is_connected(store: &Arc<dyn RecordStore>) -> IsConnected {
     let store = store.clone();
     Box::new(move |shard| store.is_connected(shard))
+}
+
+fn troubles(store: &Arc<dyn RecordStore>) -> Troubles {
+    let store = store.clone();
+    Box::new(move || store.troubles())
 }
 
 fn lane_of(store: &Arc<dyn RecordStore>) -> LaneOf {

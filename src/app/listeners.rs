@@ -6,7 +6,7 @@ use super::error::StartError;
 use super::grpc::GrpcListener;
 use super::role::Role;
 use crate::config::Config;
-use crate::edge::listener::{bind, bind_one};
+use edge::listener::{bind, bind_one};
 
 pub(super) struct Listeners {
     /// One for each edge thread, all on one port; none if no clients are served.
@@ -26,13 +26,18 @@ pub(super) struct Addresses {
 }
 
 impl Listeners {
-    pub fn bind(config: &Config, role: Role) -> Result<Self, StartError> {
-        let (public, probes, control) = (config.server.listen, config.admin.listen, config.control.listen);
+    /// The first one: it answers while the start still waits.
+    pub fn bind_probes(config: &Config) -> Result<TcpListener, StartError> {
+        let probes = config.admin.listen;
+        StartError::binding("admin.listen", probes, bind_one(probes))
+    }
+
+    pub fn bind(config: &Config, role: Role, probes: TcpListener) -> Result<Self, StartError> {
+        let (public, control) = (config.server.listen, config.control.listen);
         let public = match role.serves_clients() {
             true => StartError::binding("server.listen", public, bind(public, edge_threads(config.server.threads)))?,
             false => Vec::new(),
         };
-        let probes = StartError::binding("admin.listen", probes, bind_one(probes))?;
         let control = StartError::binding("control.listen", control, bind_one(control))?;
         let grpc = GrpcListener::bind(config)?;
         let addresses = Addresses {

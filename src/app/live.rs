@@ -7,14 +7,14 @@ use std::time::Duration;
 use super::assembly::Assembly;
 use super::common::Common;
 use super::spawn::{runtime, spawn};
-use crate::domain::live::board::LiveBoard;
-use crate::domain::live::config::LiveConfig;
-use crate::domain::live::counting::{LiveCounting, SESSIONS_MAX};
-use crate::domain::live::inlet::LiveInlet;
-use crate::edge::control::live::{self, LiveRoutes};
-use crate::model::ids::UserId;
-use crate::model::live::Sizes;
-use crate::shutdown::Stop;
+use domain::live::board::LiveBoard;
+use domain::live::config::LiveConfig;
+use domain::live::counting::{LiveCounting, SESSIONS_MAX};
+use domain::live::inlet::LiveInlet;
+use edge::control::live::{self, LiveRoutes};
+use edge::shutdown::Stop;
+use model::ids::UserId;
+use model::live::Sizes;
 
 pub(super) struct Live {
     /// Hears of commits, kicks and erasures.
@@ -39,7 +39,7 @@ impl Live {
         Live { inlet, routes }
     }
 
-    /// What the list of kicks has to call.
+    /// Returns the function that the list of kicks calls.
     pub fn on_kick(&self) -> Box<dyn Fn(UserId) + Send + Sync> {
         let inlet = self.inlet.clone();
         Box::new(move |user| inlet.kicked(user))

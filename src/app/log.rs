@@ -6,10 +6,9 @@ use super::error::StartError;
 use super::listeners::Addresses;
 use super::role::Role;
 use crate::config::Config;
-use crate::storage::event_bus;
-use crate::storage::hot_store::config::Backend;
 use crate::telemetry::build;
-use crate::telemetry::log_writer::LogWriter;
+use storage::event_bus;
+use storage::hot_store::config::Backend;
 
 /// Before anything can go wrong. The addresses are as configured; see [`listening`].
 pub(super) fn starting(config: &Config, role: Role) {
@@ -49,12 +48,6 @@ pub(super) fn warnings(warnings: impl IntoIterator<Item = String>) {
 pub(super) fn listening(Addresses { public, grpc, admin, control }: &Addresses) {
     let (listen, grpc) = (public.map(display), grpc.map(display));
     tracing::info!(event = "listening", listen, grpc, %admin, %control, "listening");
-}
-
-/// What is done before an exit without a drain.
-pub(super) fn at_abort(log: &LogWriter) -> impl FnOnce() + Send + 'static {
-    let log = log.clone();
-    move || log.write_last_lines()
 }
 
 /// All that was accepted is served; what is returned says whether that was the plan.

@@ -9,9 +9,9 @@ use super::common::Common;
 use super::spawn::{runtime, spawn};
 use super::stores::Stores;
 use crate::config::Config;
-use crate::domain::notices::{Followers, NoticeHealth, NoticeListener, Publisher, Reach};
-use crate::model::cloud_event::Source;
-use crate::storage::owner_queues::OwnerQueues;
+use domain::notices::{Followers, NoticeHealth, NoticeListener, Publisher, Reach};
+use model::cloud_event::Source;
+use storage::owner_queues::OwnerQueues;
 
 /// Runs on a thread of its own: a take waits for the commit under way.
 pub(super) fn build(

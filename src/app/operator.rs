@@ -10,9 +10,9 @@ use axum::Router;
 use tokio::net::TcpListener;
 
 use super::spawn::{runtime, spawn};
-use crate::edge::operator_server::{self, Bounds};
-use crate::model::event_page::EventRequest;
-use crate::shutdown::Stop;
+use edge::operator_server::{self, Bounds};
+use edge::shutdown::Stop;
+use model::event_page::EventRequest;
 
 /// Health and metrics are made of what is in memory.
 pub(super) const PROBES: Bounds =

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::assembly::Assembly;
 use super::stores::Stores;
-use crate::domain::outbox::bus_health::BusHealth;
-use crate::domain::outbox::relay::Relay;
-use crate::domain::outbox::relay_notify::RelayNotify;
-use crate::model::cloud_event::Source;
-use crate::storage::outbox::Outbox as OutboxStore;
+use domain::outbox::bus_health::BusHealth;
+use domain::outbox::relay::Relay;
+use domain::outbox::relay_notify::RelayNotify;
+use model::cloud_event::Source;
+use storage::outbox::Outbox as OutboxStore;
 
 pub(super) struct Outbox {
     pub entries: Arc<dyn OutboxStore>,

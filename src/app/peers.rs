@@ -3,25 +3,25 @@
 use std::sync::Arc;
 
 use super::access::Access;
-use super::assembly::Assembly;
 use super::common::Common;
 use super::devices::Devices;
-use super::hot::Shared;
 use super::live::Live;
-use crate::domain::devices::gateways::Gateways;
-use crate::domain::peer_messages::PeerMessages;
-use crate::domain::rewards::memory::Memory;
-use crate::storage::device_channel::ChannelSubscriber;
+use domain::devices::gateways::Gateways;
+use domain::peer_messages::PeerMessages;
+use domain::rewards::memory::Memory;
+use storage::device_channel::ChannelSubscriber;
 
-/// What handles them. `memory`: `None` if a history service decides the rewards.
+/// Builds the handler of these messages. `memory`: `None` if a history service decides the rewards. `gateways`: those
+/// without a store that are connected here, if they can be.
 pub(super) fn messages(
     access: &Access,
     devices: &Devices,
     live: &Live,
     memory: Option<Arc<Memory>>,
+    gateways: Option<Arc<Gateways>>,
     common: &Common,
 ) -> Arc<dyn ChannelSubscriber> {
-    Arc::new(PeerMessages {
+    let messages = Arc::new(PeerMessages {
         fanout: devices.fanout.clone(),
         presence: common.presence.clone(),
         holds: common.holds.clone(),
@@ -30,29 +30,9 @@ pub(super) fn messages(
         memory,
         live: live.inlet.clone(),
         revocations: access.revocations.clone(),
-    })
-}
-
-/// Delivers the messages of both. Runs until the process ends.
-pub(super) fn build(
-    shared: Option<Shared>,
-    gateways: Option<&Arc<Gateways>>,
-    messages: Arc<dyn ChannelSubscriber>,
-    access: &Access,
-    assembly: &mut Assembly,
-) {
-    let messages = match gateways {
+    });
+    match gateways {
         Some(gateways) => gateways.listen(messages),
         None => messages,
-    };
-    let Some(Shared { redis, channel, metrics: of_store, .. }) = shared else { return };
-    let registry = assembly.metrics();
-    redis.register(registry);
-    channel.register(registry);
-    of_store.register(registry);
-    let messages = channel.run(redis, messages);
-    let revocations = access.revocations.clone().keep_up();
-    assembly.background.push(Box::pin(async {
-        tokio::join!(messages, revocations);
-    }));
+    }
 }

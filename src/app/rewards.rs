@@ -6,20 +6,20 @@ use super::assembly::Assembly;
 use super::common::Common;
 use super::error::StartError;
 use super::stores::Stores;
-use crate::domain::outbox::relay_notify::RelayNotify;
-use crate::domain::rewards::config::RewardsConfig;
-use crate::domain::rewards::connect_lookup::ConnectLookup;
-use crate::domain::rewards::filling;
-use crate::domain::rewards::judge::Judge;
-use crate::domain::rewards::memory::Memory;
-use crate::domain::rewards::metrics::{Metrics, ViewsByPlayback};
-use crate::domain::rewards::today::Today;
-use crate::domain::time::clock::Clock;
-use crate::model::rewards::calendar::StoredCalendar;
-use crate::model::rewards::rule::{RewardRule, Rules};
-use crate::model::shard::Shards;
+use domain::outbox::relay_notify::RelayNotify;
+use domain::rewards::config::RewardsConfig;
+use domain::rewards::connect_lookup::ConnectLookup;
+use domain::rewards::filling;
+use domain::rewards::judge::Judge;
+use domain::rewards::memory::Memory;
+use domain::rewards::metrics::{Metrics, ViewsByPlayback};
+use domain::rewards::today::Today;
+use domain::time::clock::Clock;
+use model::rewards::calendar::StoredCalendar;
+use model::rewards::rule::{RewardRule, Rules};
+use model::shard::Shards;
 
-/// What day it is, by which rules.
+/// The reward day, and the rules.
 pub(super) struct Calendar {
     pub rules: Arc<Rules>,
     pub today: Arc<Today>,
@@ -46,7 +46,7 @@ impl Calendar {
 }
 
 impl Rewards {
-    /// What fills the memory runs until the process ends. `notify`: learns of claims.
+    /// Builds the rewards. The task that fills the memory runs until the process ends. `notify`: learns of claims.
     pub fn build(
         config: &RewardsConfig,
         stores: &Stores,

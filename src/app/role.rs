@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use crate::config::Config;
-use crate::storage::event_bus;
-use crate::storage::hot_store::config::Backend;
+use storage::event_bus;
+use storage::hot_store::config::Backend;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Role {

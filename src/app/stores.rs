@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::storage::event_bus::EventBus;
-use crate::storage::hot_store::HotStore;
-use crate::storage::notices::Notices;
-use crate::storage::outbox::Outbox;
-use crate::storage::views::Views;
+use storage::event_bus::EventBus;
+use storage::hot_store::HotStore;
+use storage::notices::Notices;
+use storage::outbox::Outbox;
+use storage::views::Views;
 
 /// The backends, whichever they are.
 #[derive(Clone)]

@@ -9,46 +9,36 @@ use futures_util::future::join_all;
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
-use super::alike;
 use super::assembly::Assembly;
-use super::common::{Common, keep_time};
+use super::common::Common;
 use super::error::StartError;
-use super::events::Logs;
-use super::hot::Shared;
 use super::notices;
 use super::role::Role;
-use super::sockless;
 use super::spawn::{runtime, spawn};
 use super::stores::Stores;
 use crate::config::Config;
-use crate::domain::cascade::health::CascadeHealth;
-use crate::domain::cascade::{Cascade, Metrics, Places, Replays, TurnSettings, Turns, Workers};
-use crate::domain::notices::{Followers, Reach};
-use crate::domain::subscribers::Subscribers;
-use crate::domain::subscribers::config::SubscribersConfig;
-use crate::domain::time::clock::Clock;
-use crate::domain::time::guard::{ClockGuard, ClockStatus};
-use crate::edge::control::subscribers::{self, Served};
-use crate::model::subscribers::{EndpointRules, Retries};
-use crate::shutdown::Stop;
-use crate::storage::endpoint::Endpoint;
-use crate::storage::endpoint::http::{EndpointConfig, HttpEndpoint, hmac};
-use crate::storage::event_bus::EventTopic;
-use crate::storage::event_bus::archives::Archives;
-use crate::storage::event_bus::embedded::LogSource;
-use crate::storage::event_bus::kafka::KafkaEvents;
-use crate::storage::event_bus::source::{EventArchive, EventSource};
-use crate::storage::owner_queues::embedded::EmbeddedQueues;
-use crate::storage::owner_queues::redis::RedisQueues;
-use crate::storage::owner_queues::{Bounds, OwnerQueues};
-use crate::storage::redis::Redis;
-use crate::storage::redis::fleet_settings::FleetSettings;
-use crate::storage::store_error::Answer;
-use crate::telemetry::log_writer::LogWriter;
+use domain::cascade::health::CascadeHealth;
+use domain::cascade::{Cascade, Metrics, Replays, Slots, TurnSettings, Turns, Workers};
+use domain::notices::{Followers, Reach};
+use domain::subscribers::config::SubscribersConfig;
+use domain::subscribers::{FilterNames, Subscribers};
+use domain::time::clock::Clock;
+use domain::time::guard::ClockStatus;
+use edge::control::subscribers::{self, Served};
+use edge::shutdown::Stop;
+use model::subscribers::{EndpointRules, Retries};
+use storage::endpoint::Endpoint;
+use storage::event_bus::EventTopic;
+use storage::event_bus::archives::Archives;
+use storage::event_bus::config::Backend;
+use storage::event_bus::source::{EventArchive, EventSource};
+use storage::owner_queues::{Bounds, OwnerQueues};
+use storage_embedded::owner_queues::EmbeddedQueues;
+use storage_http::{EndpointConfig, HttpEndpoint, hmac};
 
-/// What the routes and the cascade share.
+/// The parts that the routes and the cascade share.
 #[derive(Clone)]
-struct Parts {
+pub(super) struct Parts {
     queues: Arc<dyn OwnerQueues>,
     /// One for each topic.
     sources: Vec<(EventTopic, Arc<dyn EventSource>)>,
@@ -60,7 +50,7 @@ struct Parts {
     replay_asked: Arc<Notify>,
 }
 
-/// What runs beside sockets, or in a process of its own.
+/// The tasks of the cascade, which run beside sockets or in a process of their own.
 pub(super) struct CascadeThread {
     /// One for each topic.
     cascades: Vec<Cascade>,
@@ -68,33 +58,34 @@ pub(super) struct CascadeThread {
     workers: Workers,
 }
 
-/// Beside a gateway. `logs`: where events are kept, if that is in this process. `shared`: where queues are, if not here.
-/// Returns what the control API asks.
+/// Opens what the events of a topic are read from, which keeps its place in the queues.
+pub(super) type OpenSource<'a> =
+    dyn Fn(EventTopic, Arc<dyn OwnerQueues>) -> Result<Arc<dyn EventSource>, StartError> + 'a;
+
+/// Why there are no subscribers here.
+const LOGS_APART: &str =
+    "subscribers on Redis need events.event_bus = \"kafka\": each gateway has an event log of its own";
+
+/// Beside a gateway. `shared`: the queues, if they are not here. Returns what the control API asks.
 pub(super) fn build(
     config: &Config,
     role: Role,
-    logs: Option<Logs>,
-    shared: Option<&Shared>,
+    open_source: &OpenSource<'_>,
+    shared: Option<Arc<dyn OwnerQueues>>,
     stores: &Stores,
     common: &Common,
     assembly: &mut Assembly,
 ) -> Result<Option<Arc<Subscribers>>, StartError> {
-    if shared.is_some() && logs.is_some() {
-        let why = "subscribers on Redis need events.event_bus = \"kafka\": each gateway has an event log of its own";
-        assembly.serve_control(subscribers::routes(Served::Not(why.into())));
+    if shared.is_some() && config.events.event_bus == Backend::Embedded {
+        assembly.serve_control(subscribers::routes(Served::Not(LOGS_APART.into())));
         return Ok(None);
     }
-    let parts = Parts::open(
-        config,
-        logs,
-        shared.map(|shared| shared.redis.clone()),
-        common.clock.clone(),
-        common.clock_status.clone(),
-    )?;
-    let settings = &config.subscribers;
     let reach = if shared.is_some() { Reach::Shared } else { Reach::Here };
+    let (clock, clock_status) = (common.clock.clone(), common.clock_status.clone());
+    let parts = Parts::open(config, open_source, shared, clock, clock_status)?;
+    let settings = &config.subscribers;
     let followers = notices::build(config, parts.queues.clone(), reach, stores, common, assembly);
-    let subscribers = Arc::new(parts.subscribers(settings, followers));
+    let subscribers = Arc::new(parts.subscribers(config, followers));
     assembly.serve_control(subscribers::routes(Served::By(subscribers.clone())));
     if role.has_cascade(config) {
         let (thread, stop) = (CascadeThread::new(settings, parts, assembly)?, common.stop.clone());
@@ -103,61 +94,23 @@ pub(super) fn build(
     Ok(Some(subscribers))
 }
 
-/// A process that does nothing else, until a signal.
-pub(super) fn serve(config: &Config, accept_settings: bool, log: &LogWriter) -> Result<(), StartError> {
-    let open = |assembly: &mut Assembly| {
-        let redis = Redis::open(&config.redis)?;
-        let settings = FleetSettings::new(redis.clone(), alike::of_cascade(config));
-        runtime().map_err(StartError::Process)?.block_on(alike::agree(&settings, accept_settings))?;
-        assembly.ends.push(alike::overruled(&settings));
-        redis.register(assembly.metrics());
-        let clock = Arc::new(Clock::starting_at(0, config.store.clock_step_max));
-        let of_redis = redis.clone();
-        let time = move || -> Answer<Option<u64>> {
-            let redis = of_redis.clone();
-            Box::pin(async move { redis.time().await.map(Some) })
-        };
-        let clock_guard = ClockGuard::new(time, clock.clone(), assembly.metrics());
-        let clock_status = clock_guard.clock_status();
-        let troubled = clock_status.clone();
-        assembly.degraded.push(Box::new(move || troubled.trouble().into_iter().collect()));
-        let parts = Parts::open(config, None, Some(redis), clock, clock_status)?;
-        Ok((CascadeThread::new(&config.subscribers, parts, assembly)?, clock_guard))
-    };
-    sockless::serve(config, log, Role::Cascade, open, |(thread, clock_guard), stop| {
-        keep_time(clock_guard)?;
-        thread.run(&runtime()?, stop);
-        Ok(())
-    })
-}
-
 impl Parts {
-    fn open(
+    /// `shared`: the queues, if they are not here.
+    pub fn open(
         config: &Config,
-        logs: Option<Logs>,
-        redis: Option<Redis>,
+        open_source: &OpenSource<'_>,
+        shared: Option<Arc<dyn OwnerQueues>>,
         clock: Arc<Clock>,
         clock_status: ClockStatus,
     ) -> Result<Self, StartError> {
-        let settings = &config.subscribers;
-        let bounds = Bounds { events: settings.queue_events, bytes: settings.queue_bytes, age: settings.queue_age };
-        let queues: Arc<dyn OwnerQueues> = match redis {
-            Some(redis) => Arc::new(RedisQueues::new(redis, bounds)),
+        let queues: Arc<dyn OwnerQueues> = match shared {
+            Some(queues) => queues,
             None => {
-                let dated_by = clock.clone();
+                let (bounds, dated_by) = (bounds(&config.subscribers), clock.clone());
                 Arc::new(EmbeddedQueues::open(&config.store.data_dir, bounds, Arc::new(move || dated_by.now()))?)
             }
         };
-        let source = |topic| -> Result<Arc<dyn EventSource>, StartError> {
-            Ok(match logs.as_ref().map(|logs| logs.of(topic)) {
-                Some(log) => Arc::new(LogSource::new(log, queues.clone())),
-                None => {
-                    let deployment = &config.events.deployment;
-                    Arc::new(KafkaEvents::open(&config.kafka, deployment, topic, queues.clone())?)
-                }
-            })
-        };
-        let sources = EventTopic::ALL.into_iter().map(|topic| Ok((topic, source(topic)?)));
+        let sources = EventTopic::ALL.into_iter().map(|topic| Ok((topic, open_source(topic, queues.clone())?)));
         let sources = sources.collect::<Result<_, StartError>>()?;
         let (queued, replay_asked) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         Ok(Parts { queues, sources, clock, clock_status, queued, replay_asked })
@@ -168,20 +121,20 @@ impl Parts {
         Arc::new(Archives::of(archives.collect()))
     }
 
-    fn subscribers(&self, settings: &SubscribersConfig, followers: Arc<Followers>) -> Subscribers {
-        let archive = self.archive();
+    fn subscribers(&self, config: &Config, followers: Arc<Followers>) -> Subscribers {
+        let (archive, settings, names) = (self.archive(), &config.subscribers, filter_names(config));
         let Parts { queues, sources: _, clock, clock_status: _, queued, replay_asked } = self.clone();
         let (rules, secret_overlap) = (rules(settings), settings.secret_overlap);
-        Subscribers { queues, archive, followers, rules, secret_overlap, clock, queued, replay_asked }
+        Subscribers { queues, archive, followers, rules, secret_overlap, names, clock, queued, replay_asked }
     }
 }
 
 impl CascadeThread {
-    fn new(settings: &SubscribersConfig, parts: Parts, assembly: &mut Assembly) -> Result<Self, StartError> {
+    pub fn new(settings: &SubscribersConfig, parts: Parts, assembly: &mut Assembly) -> Result<Self, StartError> {
         let archive = parts.archive();
         let Parts { queues, sources, clock, clock_status, queued, replay_asked: asked } = parts;
         let metrics = Metrics::new(assembly.metrics());
-        let health = watched_health(assembly);
+        let health = watched(CascadeHealth::default(), assembly);
         let endpoint: Arc<dyn Endpoint> = Arc::new(HttpEndpoint::new(endpoint_config(settings))?);
         let retries = settings.retries.iter().map(|pause| pause.0).collect();
         let turns = Arc::new(Turns {
@@ -193,7 +146,7 @@ impl CascadeThread {
             clock_status,
             health: health.clone(),
             metrics: metrics.clone(),
-            places: Places::new(settings.workers),
+            slots: Slots::new(settings.workers),
         });
         for (_, source) in &sources {
             let source = source.clone();
@@ -203,7 +156,7 @@ impl CascadeThread {
             source,
             queues: queues.clone(),
             queued: queued.clone(),
-            health: watched_health(assembly),
+            health: watched(CascadeHealth::of(topic), assembly),
             metrics: metrics.clone(),
             turns: turns.clone(),
             lag: metrics.lag(topic),
@@ -222,7 +175,7 @@ impl CascadeThread {
     }
 
     /// Until the drain begins; requests that are under way then are finished.
-    fn run(self, runtime: &Runtime, stop: &Stop) {
+    pub fn run(self, runtime: &Runtime, stop: &Stop) {
         let CascadeThread { cascades, replays, workers } = self;
         runtime.block_on(async {
             let filling = async {
@@ -238,11 +191,23 @@ impl CascadeThread {
 }
 
 /// Shown by the probes.
-fn watched_health(assembly: &mut Assembly) -> Arc<CascadeHealth> {
-    let health = Arc::new(CascadeHealth::default());
+fn watched(health: CascadeHealth, assembly: &mut Assembly) -> Arc<CascadeHealth> {
+    let health = Arc::new(health);
     let of_probes = health.clone();
     assembly.degraded.push(Box::new(move || of_probes.degraded()));
     health
+}
+
+/// The rules and counters of the settings, which all gateways on one Redis have alike.
+fn filter_names(config: &Config) -> FilterNames {
+    let direct = config.counters.direct.iter().map(|counter| counter.id.to_string());
+    let derived = config.counters.derived.iter().map(|counter| counter.id.to_string());
+    let rules = config.rewards.rules.iter().map(|rule| rule.id.to_string());
+    FilterNames { rules: rules.collect(), counters: direct.chain(derived).collect() }
+}
+
+pub(super) fn bounds(settings: &SubscribersConfig) -> Bounds {
+    Bounds { events: settings.queue_events, bytes: settings.queue_bytes, age: settings.queue_age }
 }
 
 fn rules(settings: &SubscribersConfig) -> EndpointRules {

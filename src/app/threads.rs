@@ -17,19 +17,19 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::edge::Edge;
+use super::edges::Edge;
 use super::ends;
 use super::error::StartError;
 use super::lanes::Commits;
 use super::spawn::{runtime, spawn};
-use crate::domain::ingest::submit_queue::Completions;
-use crate::domain::ingest::watch::Watch;
-use crate::edge::config::ServerConfig;
-use crate::edge::http;
-use crate::edge::listener::{self, HttpTimeouts, ListenerContext, Proxies, Tls};
-use crate::shutdown::{Shutdown, Stop};
-use crate::storage::hot_store::StoreError;
-use crate::storage::outbox::Outbox;
+use domain::ingest::submit_queue::Completions;
+use domain::ingest::watch::Watch;
+use edge::config::ServerConfig;
+use edge::http;
+use edge::listener::{self, HttpTimeouts, ListenerContext, Proxies, Tls};
+use edge::shutdown::{Shutdown, Stop};
+use storage::hot_store::StoreError;
+use storage::outbox::Outbox;
 
 /// How long sockets have to say goodbye when the store has failed: there is nothing left to wait for.
 const GOODBYE_AFTER_FAILURE: Duration = Duration::from_secs(1);

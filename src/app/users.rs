@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::assembly::Assembly;
 use super::common::Common;
-use crate::domain::ingest::lanes::Lanes;
-use crate::domain::rewards::lookup::Lookup;
-use crate::domain::stored_users::Users;
-use crate::domain::views::ViewCounting;
-use crate::edge::control::users::{UserOperations, routes};
-use crate::model::reading::Reading;
+use domain::ingest::lanes::Lanes;
+use domain::rewards::lookup::Lookup;
+use domain::stored_users::Users;
+use domain::views::ViewCounting;
+use edge::control::users::{UserOperations, routes};
+use model::reading::Reading;
 
 /// `main`: the address of the main listener, which identifies this process.
 pub(super) fn build(

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::assembly::Assembly;
 use super::common::Common;
-use crate::domain::rewards::today::Today;
-use crate::domain::views::ViewCounting;
-use crate::domain::views::config::ViewsConfig;
-use crate::edge::control::views;
-use crate::storage::views::Views;
+use domain::rewards::today::Today;
+use domain::views::ViewCounting;
+use domain::views::config::ViewsConfig;
+use edge::control::views;
+use storage::views::Views;
 
 /// `None`: nothing is counted.
 pub(super) fn build(

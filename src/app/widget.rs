@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::assembly::Assembly;
-use crate::domain::live::board::LiveBoard;
-use crate::domain::live::config::LiveConfig;
-use crate::edge::config::DemoConfig;
-use crate::edge::demo;
-use crate::edge::widget::{Metrics, Widget, WidgetConfig, router};
+use domain::live::board::LiveBoard;
+use domain::live::config::LiveConfig;
+use edge::config::DemoConfig;
+use edge::demo;
+use edge::widget::{Metrics, Widget, WidgetConfig, router};
 
 /// The players of the demo show its numbers, so it comes with the demo, too: then for this machine only, as the demo
-/// itself, and with contents of any number of sessions, since none but bots and a developer are watching.
+/// itself, and with contents of any number of users, since none but bots and a developer are watching.
 pub(super) fn build(
     live: &LiveConfig,
     of_demo: &DemoConfig,
@@ -24,8 +24,8 @@ pub(super) fn build(
     if !live.widget && !for_demo {
         return;
     }
-    let sessions_min = if for_demo { 1 } else { live.widget_min };
-    let of = WidgetConfig { kinds: live.widget_kinds.clone(), sessions_min, per_second: live.widget_per_second };
+    let users_min = if for_demo { 1 } else { live.widget_min };
+    let of = WidgetConfig { users_min, per_second: live.widget_per_second };
     let router = router(Widget::new(board, of, metrics));
     let behind_proxies = !for_demo || of_demo.issue_tokens_for_any_user_with_the_real_key;
     let pages = demo::on_this_machine(router, behind_proxies);

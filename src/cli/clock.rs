@@ -73,27 +73,27 @@ mod tests {
 
     const WALL: u64 = 1_795_431_600_000;
 
-    fn told(step: Option<i64>, apart: Option<i64>, off: bool) -> String {
+    fn described(step: Option<i64>, apart: Option<i64>, off: bool) -> String {
         written(&Clocks { wall: WALL, server: 1_795_410_000_000, step, apart, off })
     }
 
     #[test]
     fn a_clock_step_is_printed_with_the_command_that_accepts_it() {
-        let text = told(Some(21_600_000), None, false);
+        let text = described(Some(21_600_000), None, false);
         assert!(text.contains("wall clock:      2026-11-23T"), "{text}");
         assert!(text.contains("stepped forward by 6h") && text.contains("heartline clock --accept"), "{text}");
-        assert!(told(Some(-600_000), None, false).contains("stepped back by 10m"));
-        assert!(told(None, None, false).contains("is believed"));
+        assert!(described(Some(-600_000), None, false).contains("stepped back by 10m"));
+        assert!(described(None, None, false).contains("is believed"));
     }
 
     #[test]
     fn a_clock_that_is_off_the_stores_is_not_called_believed() {
-        let text = told(None, Some(3_000), true);
+        let text = described(None, Some(3_000), true);
         assert!(text.contains("3000 ms ahead of the store's: it serves no client"), "{text}");
         assert!(!text.contains("believed"), "{text}");
-        assert!(told(None, Some(-1_200), true).contains("1200 ms behind the store's: it serves no client"));
-        assert!(told(None, Some(40), false).contains("near enough\nthe wall clock is believed"));
-        assert!(told(None, Some(0), false).contains("is that of the store\n"));
-        assert!(told(Some(-600_000), Some(600_000), true).contains("heartline clock --accept"));
+        assert!(described(None, Some(-1_200), true).contains("1200 ms behind the store's: it serves no client"));
+        assert!(described(None, Some(40), false).contains("near enough\nthe wall clock is believed"));
+        assert!(described(None, Some(0), false).contains("is that of the store\n"));
+        assert!(described(Some(-600_000), Some(600_000), true).contains("heartline clock --accept"));
     }
 }

@@ -13,9 +13,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::gateway::{self, Gateway, GatewayError};
 use crate::config::Config;
-use crate::model::backoff::Backoff;
-use crate::model::event_page::EventRequest;
-use crate::model::event_topic::EventTopic;
+use model::backoff::Backoff;
+use model::event_page::EventRequest;
+use model::event_topic::EventTopic;
 
 /// The time for an answer of a running gateway, beside the requested wait.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);

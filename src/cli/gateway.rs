@@ -14,8 +14,8 @@ use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::config::Config;
-use crate::edge::auth::CONTROL_TOKEN;
-use crate::model::secret::Secret;
+use edge::auth::CONTROL_TOKEN;
+use model::secret::Secret;
 
 const BODY_BYTES_MAX: usize = 16 << 20;
 

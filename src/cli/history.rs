@@ -1,17 +1,35 @@
-//! `heartline history`: the data of one user in the history store, a JSON object a line.
+//! `heartline history`: the data of one user in the history store, a JSON object a line; or its repair.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use clap::Args;
 use serde::Serialize;
 
-use crate::app::history::{LookError, look};
+use crate::app::LookError;
+use crate::app::history::{look, repair};
 use crate::config::Config;
-use crate::model::ids::{Content, UserId};
-use crate::model::pack::{PackedRecord, PackedRow};
-use crate::model::record::Record;
-use crate::model::version::Version;
-use crate::storage::history_store::HistoryUser;
+use model::ids::{Content, UserId};
+use model::pack::{PackedRecord, PackedRow};
+use model::record::Record;
+use model::version::Version;
+use storage::history_store::HistoryUser;
+
+#[derive(Args, Debug)]
+pub struct HistoryArgs {
+    /// The user's id.
+    #[arg(long, required_unless_present = "all")]
+    mid: Option<u64>,
+    /// Also ask the hot store of these settings, and add its record (redis) where it differs.
+    #[arg(long, conflicts_with = "repair")]
+    compare: bool,
+    /// Have the gateways copy everything that Redis has of the user to the history store again.
+    #[arg(long)]
+    repair: bool,
+    /// With --repair: of all users. Use it after changes were lost on their way, such as with a deleted Kafka topic.
+    #[arg(long, requires = "repair", conflicts_with = "mid")]
+    all: bool,
+}
 
 #[derive(Serialize)]
 struct ForgottenLine {
@@ -64,8 +82,24 @@ struct RowLine {
     redis: Option<Option<RecordView>>,
 }
 
+/// The text of what was asked.
+pub fn run(config: &Config, args: &HistoryArgs) -> Result<String, LookError> {
+    match args.repair {
+        true => Ok(repaired(repair(config, args.mid.map(UserId))?)),
+        false => report(config, UserId(args.mid.unwrap_or_default()), args.compare),
+    }
+}
+
+fn repaired(users: u64) -> String {
+    match users {
+        0 => "Redis has no data: nothing to copy\n".to_owned(),
+        1 => "1 user is listed: the gateways copy everything to the history store again\n".to_owned(),
+        users => format!("{users} users are listed: the gateways copy everything to the history store again\n"),
+    }
+}
+
 /// The lines of the user. `compare`: adds the records of Redis that differ.
-pub fn report(config: &Config, user: UserId, compare: bool) -> Result<String, LookError> {
+fn report(config: &Config, user: UserId, compare: bool) -> Result<String, LookError> {
     let (history, hot) = look(config, user, compare)?;
     Ok(written(&history, hot.as_deref()))
 }

@@ -1,10 +1,10 @@
 use super::*;
-use crate::model::beat::State;
-use crate::model::ids::SessionId;
-use crate::model::pack::PackedForgetting;
-use crate::model::recording::Switch;
-use crate::model::rewards::credit::Credit;
-use crate::model::version::Version;
+use model::beat::State;
+use model::ids::SessionId;
+use model::pack::PackedForgetting;
+use model::recording::Switch;
+use model::rewards::credit::Credit;
+use model::version::Version;
 
 const AT: u64 = 1_795_150_000_118;
 

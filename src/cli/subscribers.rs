@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::gateway::{self, Gateway, GatewayError};
 use crate::config::Config;
-use crate::model::subscribers::SubscriberId;
+use model::subscribers::SubscriberId;
 
 /// A deletion waits for a request that is under way.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(100);
@@ -101,7 +101,7 @@ struct DeadPage<'a> {
     next: u64,
 }
 
-/// What the command prints.
+/// Runs the command, and returns the text to print.
 pub fn run(config: &Config, command: SubscribersCommand) -> Result<String, GatewayError> {
     let gateway = Gateway::control(config)?;
     gateway::runtime()?.block_on(answer(&gateway, command))

@@ -18,15 +18,15 @@ use clap::Args;
 
 use super::gateway::{self, GatewayError};
 use crate::config::Config;
-use crate::domain::time::clock;
-use crate::edge::auth::key::SIGNS_NOTHING;
-use crate::edge::auth::{Scopes, SigningKey};
-use crate::edge::grpc::client::{CallError, HistoryClient};
-use crate::model::secret::Secret;
+use domain::time::clock;
+use edge::auth::key::SIGNS_NOTHING;
+use edge::auth::{Scopes, SigningKey};
+use edge::grpc::client::{CallError, HistoryClient};
+use model::secret::Secret;
 
 /// How long calls are repeated while none is answered.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Of a token that is signed here. A new one is signed before it expires.
+/// The life of a token that is signed here. A new one is signed before it expires.
 const TOKEN_TTL: Duration = Duration::from_secs(3_600);
 
 /// The gRPC listener, and how the command proves itself.

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::gateway::{self, Gateway, GatewayError};
 use crate::config::Config;
-use crate::model::ids::UserId;
-use crate::storage::hot_store::config::Backend;
+use model::ids::UserId;
+use storage::hot_store::config::Backend;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 const RECORDS: usize = 20;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use toml::Value;
 
 use super::layers::Layers;
-use crate::model::duration_text::of_duration;
+use model::duration_text::of_duration;
 
 /// A name that ends with a dot stands for all settings of a section.
 const ALIKE: [&str; 11] = [

@@ -1,15 +1,17 @@
 //! Settings that are right by themselves and wrong together, or out of bounds.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
 use super::Config;
 use super::error::Problem;
 use super::layers::Layers;
-use crate::edge::auth::SECRET_BYTES_MIN;
-use crate::edge::config::ForwardedHeader;
-use crate::edge::limits::config::{BEAT_BYTES_MAX, FRAME_OVERHEAD_BYTES_MAX, RECORD_BYTES_MAX};
-use crate::storage::event_bus::config::{RETENTION_BYTES_MIN, is_deployment};
+use edge::auth::SECRET_BYTES_MIN;
+use edge::config::ForwardedHeader;
+use edge::limits::config::{BEAT_BYTES_MAX, FRAME_OVERHEAD_BYTES_MAX, RECORD_BYTES_MAX};
+use model::subscribers::{EndpointHost, EndpointUrl, NoEndpointUrl};
+use storage::event_bus::config::{RETENTION_BYTES_MIN, is_deployment};
 
 /// A frame or body may not be larger, whatever is configured: every thread holds some of them at once.
 const FRAME_BYTES_LIMIT: usize = 16 * 1024 * 1024;
@@ -24,6 +26,9 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// Ten years: no clock overflows when it is added.
 pub(super) const LONGEST: Duration = Duration::from_secs(3650 * 24 * 3600);
 
+/// Of keys that are published.
+const REFRESH: RangeInclusive<Duration> = Duration::from_mins(1)..=Duration::from_hours(24);
+
 const GROUP_INTERVAL_LIMIT: Duration = Duration::from_secs(1);
 
 /// Everything that is wrong, each with the setting to change.
@@ -31,6 +36,7 @@ pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
     let mut checks = Checks::new(layers);
     checks.listeners(config);
     checks.key(config);
+    checks.key_url(config);
     checks.control_token(config);
     checks.grpc(config);
     checks.origins(config);
@@ -39,7 +45,7 @@ pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
     checks.counts(config);
     checks.sizes(config);
     checks.times(config);
-    checks.redis(config);
+    checks.fleet(config);
     checks.rewards(config);
     checks.events(config);
     checks.kafka(config);
@@ -65,7 +71,7 @@ impl<'a> Checks<'a> {
         Checks { layers, problems: Vec::new() }
     }
 
-    /// What did not hold.
+    /// The problems found.
     pub(super) fn into_problems(self) -> Vec<Problem> {
         self.problems
     }
@@ -110,17 +116,31 @@ impl Checks<'_> {
 
     fn key(&mut self, config: &Config) {
         let (public, secret) = (config.server.listen, &config.auth.hs256_secret);
-        let keys = !secret.is_empty() || config.auth.jwks_file().is_some();
+        let keys = !secret.is_empty() || config.auth.has_key_set();
         self.require(public.ip().is_loopback() || keys, "auth.hs256_secret", || {
             format!(
                 "a key is required, because server.listen ({public}) is not a loopback address; set auth.hs256_secret (at \
-                 least {SECRET_BYTES_MIN} bytes) or auth.jwks_file, or listen on 127.0.0.1"
+                 least {SECRET_BYTES_MIN} bytes), auth.jwks_file or auth.jwks_url, or listen on 127.0.0.1"
             )
         });
         let bytes = secret.expose().len();
         self.require(secret.is_empty() || bytes >= SECRET_BYTES_MIN, "auth.hs256_secret", || {
             format!("is {bytes} bytes long; use at least {SECRET_BYTES_MIN}")
         });
+    }
+
+    fn key_url(&mut self, config: &Config) {
+        let refresh = config.auth.jwks_refresh;
+        self.require(REFRESH.contains(&refresh), "auth.jwks_refresh", || format!("is {refresh:?}; set 1m to 24h"));
+        let Some(url) = config.auth.jwks_url() else { return };
+        let url: Result<EndpointUrl, _> = url.parse();
+        let wrong = match &url {
+            Err(NoEndpointUrl::User) => Some("must not have a user or a password"),
+            Err(_) => Some("must be a URL, such as https://id.example.com/.well-known/jwks.json"),
+            Ok(url) if url.is_https() || is_here(&url.host()) => None,
+            Ok(_) => Some("must begin with https://, because a changed answer would let in forged tokens"),
+        };
+        self.require(wrong.is_none(), "auth.jwks_url", || wrong.unwrap_or_default().to_owned());
     }
 
     fn control_token(&mut self, config: &Config) {
@@ -135,6 +155,7 @@ impl Checks<'_> {
         self.require(token.is_empty() || bytes >= SECRET_BYTES_MIN, "control.token", || {
             format!("is {bytes} bytes long; needs at least {SECRET_BYTES_MIN}")
         });
+        self.control_callers(config);
         for (index, host) in config.control.hosts.iter().enumerate() {
             let is_name =
                 !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
@@ -219,7 +240,7 @@ impl Checks<'_> {
                 format!("is {bytes} bytes; set at most {FRAME_BYTES_LIMIT}")
             });
         }
-        // Of a client's frame: two bytes, eight of its length, four of its mask.
+        // A client's frame has two bytes, eight of its length and four of its mask before its payload.
         let frame = limits.frame_bytes.saturating_add(14);
         self.require(limits.bytes_burst as usize >= frame, "limits.bytes_burst", || {
             format!("{} bytes cannot hold one frame of limits.frame_bytes; needs at least {frame}", limits.bytes_burst)
@@ -261,6 +282,9 @@ impl Checks<'_> {
             self.require(duration >= SHORTEST, setting, || "must be at least 1ms".to_owned());
             self.require(duration <= LONGEST, setting, || "must be at most 3650d".to_owned());
         }
+        let watch = server.watch_files;
+        let is_sane = watch.is_zero() || (Duration::from_secs(1)..=Duration::from_secs(3_600)).contains(&watch);
+        self.require(is_sane, "server.watch_files", || format!("is {watch:?}; set 1s to 1h, or 0s"));
         self.require(server.lame_duck <= LONGEST, "server.lame_duck", || "must be at most 3650d".to_owned());
         self.require(config.auth.token_life_max <= LONGEST, "auth.token_life_max", || {
             "must be at most 3650d; 0s = no limit".to_owned()
@@ -307,7 +331,7 @@ impl Checks<'_> {
 /// As a browser writes it: anything else would be compared and never be equal.
 fn is_origin(text: &str) -> bool {
     let Some((scheme, host)) = text.split_once("://") else { return text == "null" };
-    // Of a page without a host: some web views send it, while browsers send "null".
+    // A page without a host has this origin: some web views send it, while browsers send "null".
     if (scheme, host) == ("file", "") {
         return true;
     }
@@ -315,6 +339,13 @@ fn is_origin(text: &str) -> bool {
         !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || also.contains(c))
     };
     plain(scheme, "+-.") && plain(host, "-._:[]")
+}
+
+fn is_here(host: &EndpointHost<'_>) -> bool {
+    match host {
+        EndpointHost::Address(address) => address.is_loopback(),
+        EndpointHost::Name(name) => *name == "localhost",
+    }
 }
 
 #[cfg(test)]

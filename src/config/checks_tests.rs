@@ -196,3 +196,19 @@ fn retention_of_events_has_bounds() {
     refused("[events]\nretention_bytes = 1048575", &in_file("events.retention_bytes"), "at least 1048576");
     accepted("[events]\nretention = \"1h\"\nretention_bytes = 1048576");
 }
+
+#[test]
+fn keys_are_fetched_over_tls_or_from_this_machine() {
+    for good in ["https://id.example/keys", "http://127.0.0.1:8080/keys", "http://localhost/keys", "http://[::1]/keys"]
+    {
+        accepted(&format!("[auth]\njwks_url = \"{good}\""));
+    }
+    let url = in_file("auth.jwks_url");
+    refused("[auth]\njwks_url = \"http://id.example/keys\"", &url, "https://");
+    refused("[auth]\njwks_url = \"id.example/keys\"", &url, "must be a URL");
+    refused("[auth]\njwks_url = \"https://me:secret@id.example/\"", &url, "must not have a user");
+    refused("[auth]\njwks_refresh = \"59s\"", &in_file("auth.jwks_refresh"), "1m to 24h");
+    accepted(
+        "[server]\nlisten = \"0.0.0.0:7700\"\n[demo]\nenabled = false\n[auth]\njwks_url = \"https://id.example/keys\"",
+    );
+}

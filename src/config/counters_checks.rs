@@ -4,10 +4,10 @@ use std::ops::RangeInclusive;
 
 use super::Config;
 use super::checks::Checks;
-use crate::domain::counters::config::{CountersConfig, DirectConfig};
-use crate::model::counters::direct::DirectCounter;
-use crate::model::counters::{CounterId, CounterKey, Definition, When};
-use crate::storage::{hot_store, statistics};
+use domain::counters::config::{CountersConfig, DirectConfig};
+use model::counters::direct::DirectCounter;
+use model::counters::{CounterId, CounterKey, Definition, When};
+use storage::{hot_store, statistics};
 
 pub(super) const DERIVED: &str = "counters.derived";
 /// Each written beat is judged by all of them.
@@ -50,7 +50,7 @@ impl Checks<'_> {
     }
 }
 
-/// What is wrong with a derived counter: field and message.
+/// The faults of a derived counter: field and message.
 fn derived_complaints(counters: &CountersConfig, index: usize, counter: &Definition) -> Vec<(&'static str, String)> {
     let mut complaints = Vec::new();
     let mut require = |holds: bool, field: &'static str, message: &str| {
@@ -71,7 +71,7 @@ fn derived_complaints(counters: &CountersConfig, index: usize, counter: &Definit
     complaints
 }
 
-/// What is wrong with a counter: field and message.
+/// The faults of a counter: field and message.
 fn complaints(counters: &CountersConfig, index: usize, counter: &DirectConfig) -> Vec<(&'static str, String)> {
     let mut complaints = Vec::new();
     let mut require = |holds: bool, field: &'static str, message: &dyn Fn() -> String| {
@@ -83,12 +83,12 @@ fn complaints(counters: &CountersConfig, index: usize, counter: &DirectConfig) -
     require(!taken, "id", &|| "is also the id of another counter; choose another one".to_owned());
     let (parts, most) = (counter.key.len(), CounterKey::PARTS_MAX);
     require(parts <= most, "key", &|| format!("has {parts} parts; at most {most}"));
-    for (place, name) in counter.key.iter().enumerate() {
+    for (name_index, name) in counter.key.iter().enumerate() {
         // A part is named like a counter.
         require(name.parse::<CounterId>().is_ok(), "key", &|| {
             format!("{name:?} cannot be used; write 1 to 64 letters, digits, '.', '_' and '-'")
         });
-        require(!counter.key[..place].contains(name), "key", &|| format!("{name:?} is there twice"));
+        require(!counter.key[..name_index].contains(name), "key", &|| format!("{name:?} is there twice"));
     }
     let (min, max, initial) = (counter.min(), counter.max(), counter.initial);
     for (field, number) in [("min", min), ("max", max), ("initial", initial)] {
@@ -127,18 +127,18 @@ fn out_of_range() -> String {
 mod tests {
     use super::super::DEFAULTS;
     use super::super::tests::{config, good};
-    use crate::model::counters::Definition;
-    use crate::model::counters::direct::DirectCounter;
+    use model::counters::Definition;
+    use model::counters::direct::DirectCounter;
 
     fn file(counters: &[&str]) -> String {
         let counters: Vec<_> = counters.iter().map(|counter| format!("{{ {counter} }}")).collect();
         format!("[counters]\ndirect = [{}]", counters.join(", "))
     }
 
-    /// What is wrong with these counters.
+    /// The problems of these counters.
     fn problems(counters: &[&str]) -> Vec<String> {
-        let behind = |problem: &String| problem.split_once("counters.direct: ").expect("the setting").1.to_owned();
-        config(&file(counters), &[]).map_or_else(|problems| problems.iter().map(behind).collect(), |_| Vec::new())
+        let after = |problem: &String| problem.split_once("counters.direct: ").expect("the setting").1.to_owned();
+        config(&file(counters), &[]).map_or_else(|problems| problems.iter().map(after).collect(), |_| Vec::new())
     }
 
     #[test]
@@ -207,12 +207,16 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_defaults_is_what_is_shipped() {
+    fn the_examples_are_what_is_shipped() {
         let (_, section) = DEFAULTS.split_once("\n[counters]").expect("the section");
         let (section, _) = section.split_once("\nderived = []").expect("the setting");
         let example: Vec<_> = section.lines().filter_map(|line| line.strip_prefix("#   ")).collect();
-        let given = good(&example.join("\n"), &[]).counters;
-        assert_eq!(given.derived, Definition::shipped());
+        let given = good(&example.join("\n"), &[]).counters.derived;
+        assert!(given.len() == 1 && Definition::shipped().contains(&given[0]), "{given:?}");
+        let guide = include_str!("../../docs/counters.md");
+        let (_, guide) = guide.split_once("## Derived counters\n\n```toml\n").expect("the example of the guide");
+        let (guide, _) = guide.split_once("```").expect("its end");
+        assert_eq!(good(guide, &[]).counters.derived, Definition::shipped());
     }
 
     #[test]
@@ -229,11 +233,11 @@ mod tests {
         assert_eq!(added("[counters]\ndirect = [{ id = \"finishers\" }]"), ["viewers", "in-progress"]);
     }
 
-    /// What is wrong with these derived counters.
+    /// The problems of these derived counters.
     fn derived_problems(counters: &str) -> Vec<String> {
-        let behind = |problem: &String| problem.split_once("counters.derived: ").expect("the setting").1.to_owned();
+        let after = |problem: &String| problem.split_once("counters.derived: ").expect("the setting").1.to_owned();
         let file = format!("[counters]\nderived = [{counters}]");
-        config(&file, &[]).map_or_else(|problems| problems.iter().map(behind).collect(), |_| Vec::new())
+        config(&file, &[]).map_or_else(|problems| problems.iter().map(after).collect(), |_| Vec::new())
     }
 
     #[test]

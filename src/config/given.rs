@@ -136,7 +136,7 @@ fn shown(got: &Unexpected) -> String {
     }
 }
 
-/// What a value is, without the value of a text, which may be a secret.
+/// Describes a value, without the value of a text, which may be a secret.
 fn described(value: &Value) -> String {
     match value {
         Value::String(_) => "a string".to_owned(),

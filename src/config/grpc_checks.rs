@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use super::Config;
 use super::checks::Checks;
-use crate::edge::grpc::config::ClientAuth;
+use edge::grpc::config::ClientAuth;
 
 /// Calls that a process can have in progress, whatever is configured: each may hold megabytes.
 const CALLS_LIMIT: usize = 65_536;
-/// A longer call holds its place for too long.
+/// A longer call holds its slot for too long.
 const DEADLINE_LIMIT: Duration = Duration::from_secs(600);
 const DEADLINE_MIN: Duration = Duration::from_millis(10);
 /// As many as one list can ask for.
@@ -39,13 +39,13 @@ impl Checks<'_> {
             });
         }
         let (keys, required) = (
-            !config.auth.hs256_secret.is_empty() || config.auth.jwks_file().is_some(),
+            !config.auth.hs256_secret.is_empty() || config.auth.has_key_set(),
             config.grpc.client_auth == ClientAuth::Required,
         );
         self.require(address.ip().is_loopback() || keys || required, "grpc.listen", || {
             format!(
                 "{address} is not a loopback address, and a development key signs the tokens; set auth.hs256_secret or \
-                 auth.jwks_file, or grpc.client_auth = \"required\""
+                 auth.jwks_file or jwks_url, or grpc.client_auth = \"required\""
             )
         });
     }

@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use super::Config;
 use super::checks::Checks;
-use crate::storage::event_bus;
-use crate::storage::history_bus::MESSAGE_BYTES_MAX;
-use crate::storage::history_store::cassandra::config::{Replication, is_data_center, is_keyspace};
-use crate::storage::history_store::config::{Backend, HistoryConfig};
-use crate::storage::host_port::is_host_port;
-use crate::storage::hot_store;
+use storage::config::cassandra::{Replication, is_data_center, is_keyspace};
+use storage::event_bus;
+use storage::history_bus::MESSAGE_BYTES_MAX;
+use storage::history_store::config::{Backend, HistoryConfig};
+use storage::host_port::is_host_port;
+use storage::hot_store;
 
 /// With a shorter interval, users would be packed with nearly every beat.
 const INTERVAL: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(1);
+const HOT_MAX: RangeInclusive<u32> = 2..=1_000_000;
+const HOT_IDLE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_hours(24 * 3650);
 const PACK_BYTES: RangeInclusive<usize> = 1_024..=MESSAGE_BYTES_MAX;
 
 const COPIES: RangeInclusive<u64> = 1..=100;
@@ -22,12 +24,21 @@ impl Checks<'_> {
     pub(super) fn history(&mut self, config: &Config) {
         let is_kept = config.history.is_kept();
         let leaves = config.store.hot_store != hot_store::config::Backend::Embedded;
-        let HistoryConfig { interval, pack_bytes, .. } = &config.history;
+        let HistoryConfig { interval, pack_bytes, hot_max, hot_keep, hot_idle, .. } = &config.history;
         self.require(INTERVAL.contains(interval), "history.interval", || "must be 100ms to 1h".to_owned());
         self.require(PACK_BYTES.contains(pack_bytes), "history.pack_bytes", || {
             format!("must be {} to {}", PACK_BYTES.start(), PACK_BYTES.end())
         });
-        // Of events that go there, too, another check says it.
+        self.require(HOT_MAX.contains(hot_max), "history.hot_max", || {
+            format!("must be {} to {}", HOT_MAX.start(), HOT_MAX.end())
+        });
+        self.require((1..=*hot_max).contains(hot_keep), "history.hot_keep", || {
+            format!("must be 1 to history.hot_max ({hot_max})")
+        });
+        self.require(hot_idle.is_zero() || HOT_IDLE.contains(hot_idle), "history.hot_idle", || {
+            "must be 1s to 3650d, or 0s for never".to_owned()
+        });
+        // Another check reports a missing broker of events that go to Kafka, too.
         let no_broker = config.kafka.brokers.is_empty() && config.events.event_bus != event_bus::config::Backend::Kafka;
         self.require(!is_kept || !no_broker, "kafka.brokers", || {
             "is empty, but history.store is set, and changes go there by Kafka; list a broker".to_owned()
@@ -51,7 +62,7 @@ impl Checks<'_> {
         });
         self.require(is_keyspace(&cassandra.keyspace), "cassandra.keyspace", || {
             format!(
-                "{:?} cannot be used; write a letter, and up to 47 lower-case letters, digits and underscores behind it",
+                "{:?} cannot be used; write a letter, and up to 47 lower-case letters, digits and underscores after it",
                 cassandra.keyspace
             )
         });

@@ -1,10 +1,10 @@
 use super::super::tests::{config, good};
-use crate::storage::history_store::cassandra::config::{Consistency, Replication};
-use crate::storage::history_store::config::Backend;
+use storage::config::cassandra::{Consistency, Replication};
+use storage::history_store::config::Backend;
 
 const ON_REDIS: &str = "[store]\nhot_store = \"redis\"\n";
 
-/// What is wrong with this section, without the name of the file.
+/// Checks that this section has one problem, which names the setting and this word.
 fn refused(section: &str, setting: &str, word: &str) {
     let file = format!("{ON_REDIS}[cassandra]\n{section}");
     let problems = config(&file, &[]).expect_err(section);
@@ -26,13 +26,18 @@ fn the_history_store_is_off_by_default() {
 }
 
 #[test]
-fn the_interval_and_size_of_packs_have_bounds() {
+fn the_numbers_of_the_history_have_bounds() {
     let of = |section: &str| config(&format!("[history]\n{section}"), &[]).expect_err(section).remove(0);
     for (section, word) in [
         ("interval = \"99ms\"", "history.interval: must be 100ms to 1h"),
         ("interval = \"61m\"", "history.interval: must be 100ms to 1h"),
         ("pack_bytes = 1023", "history.pack_bytes: must be 1024 to 1048576"),
         ("pack_bytes = 1048577", "history.pack_bytes: must be 1024 to 1048576"),
+        ("hot_max = 1", "history.hot_max: must be 2 to 1000000"),
+        ("hot_keep = 0", "history.hot_keep: must be 1 to history.hot_max (1250)"),
+        ("hot_keep = 1251", "history.hot_keep: must be 1 to history.hot_max (1250)"),
+        ("hot_idle = \"999ms\"", "history.hot_idle: must be 1s to 3650d, or 0s for never"),
+        ("trim = \"on\"", "history.trim: expected \"off\" or \"shadow\""),
     ] {
         assert!(of(section).contains(word), "{section}: {}", of(section));
     }

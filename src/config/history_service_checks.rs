@@ -2,7 +2,7 @@
 
 use super::Config;
 use super::checks::Checks;
-use crate::storage::hot_store::config::Backend;
+use storage::hot_store::config::Backend;
 
 impl Checks<'_> {
     pub(super) fn history_service(&mut self, config: &Config) {
@@ -16,9 +16,9 @@ impl Checks<'_> {
         self.require(plain, "history_service.token", || {
             "must be visible ASCII without spaces: it is sent in a header".to_owned()
         });
-        let signs = !config.auth.hs256_secret.is_empty() || config.auth.jwks_file().is_none();
+        let signs = !config.auth.hs256_secret.is_empty() || !config.auth.has_key_set();
         self.require(!is_used || signs || !service.token.is_empty(), "history_service.token", || {
-            "is empty, and the keys of auth.jwks_file sign nothing; set a service token with the scope heartline.internal"
+            "is empty, and the keys of a JWK set sign nothing; set a service token with the scope heartline.internal"
                 .to_owned()
         });
         let is_encrypted = service.addresses.iter().any(|address| address.tls);

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::Config;
 use super::checks::{Checks, LONGEST};
-use crate::storage::event_bus::config::Backend;
-use crate::storage::host_port::is_host_port;
-use crate::storage::kafka::config::{Topics, is_topic};
+use storage::config::kafka::{Topics, is_topic};
+use storage::event_bus::config::Backend;
+use storage::host_port::is_host_port;
 
 const PARTITIONS: RangeInclusive<u16> = 1..=10_000;
 const REPLICATION: RangeInclusive<u16> = 1..=100;
@@ -54,11 +54,11 @@ impl Checks<'_> {
             ("kafka.topics.history", history),
             ("kafka.topics.quarantine", quarantine),
         ];
-        for (place, (setting, topic)) in topics.into_iter().enumerate() {
+        for (index, (setting, topic)) in topics.into_iter().enumerate() {
             self.require(is_topic(topic), setting, || {
                 format!("{topic:?} cannot be used; write 1 to 249 letters, digits, dots, hyphens and underscores")
             });
-            if let Some((taken, _)) = topics[..place].iter().find(|(_, other)| *other == topic) {
+            if let Some((taken, _)) = topics[..index].iter().find(|(_, other)| *other == topic) {
                 self.require(false, setting, || format!("{topic:?} is also {taken}; choose another topic"));
             }
         }

@@ -1,7 +1,7 @@
 use super::super::tests::{config, good};
-use crate::storage::kafka::config::Security;
+use storage::config::kafka::Security;
 
-/// What is wrong with this section, without the name of the file.
+/// The problems of this section.
 fn problems(section: &str) -> Vec<String> {
     let file = if section.starts_with('[') { section.to_owned() } else { format!("[kafka]\n{section}") };
     config(&file, &[]).map_or_else(|problems| problems, |_| Vec::new())

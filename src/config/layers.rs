@@ -9,15 +9,10 @@ use toml::{Table, Value};
 use super::DEFAULTS;
 use super::error::Problem;
 use super::kind::Kind;
-use crate::model::secret::MASK;
+use super::secrets::{self, is_secret};
+use model::secret::MASK;
 
 const PREFIX: &str = "HEARTLINE__";
-
-/// Keys that are one of these words, or end in `_` and one of them, hold secrets.
-const SECRET_WORDS: [&str; 4] = ["secret", "key", "password", "token"];
-
-/// Keys that end so and only name a file.
-const NAMES_OF_FILES: [&str; 1] = ["tls_key"];
 
 /// Settings that have another name now, with the new one.
 const RENAMED: [(&str, &str); 1] = [("kafka.topic", "kafka.topics.rewards")];
@@ -29,13 +24,13 @@ const NUMBERS_OR_TABLES: [&str; 1] = ["cassandra.replication"];
 const LISTS_OF_NUMBERS: [&str; 2] = ["live.widget_kinds", "views.by_playback"];
 
 /// Lists of tables that are empty by default, likewise.
-const LISTS_OF_TABLES: [&str; 3] = ["counters.derived", "counters.direct", "grpc.callers"];
+const LISTS_OF_TABLES: [&str; 4] = ["control.callers", "counters.derived", "counters.direct", "grpc.callers"];
 
 /// All settings, as a table of sections. A section may hold others: `kafka.topics`.
 #[derive(Clone)]
 pub(super) struct Layers {
     table: Table,
-    /// What each setting may be, by `section.key`.
+    /// The kind of each setting, by `section.key`.
     kinds: BTreeMap<String, Kind>,
     /// Where a setting was said, when it is not the default: by `section.key`.
     places: BTreeMap<String, String>,
@@ -124,16 +119,19 @@ impl Layers {
     }
 
     fn add_setting(&mut self, file: &str, setting: &str, value: Value) -> Result<(), Problem> {
-        let place = format!("{file}: {setting}");
+        let layer = format!("{file}: ");
+        let place = format!("{layer}{setting}");
         let Some(&kind) = self.kinds.get(setting) else {
-            return Err(self.unknown_setting(setting, place, str::to_owned));
+            return match (self.secret_of_file(setting), value) {
+                (Some(secret), Value::String(path)) => self.add_secret(secret, &path, place, &layer),
+                _ => Err(self.unknown_setting(setting, place, str::to_owned)),
+            };
         };
         let given = shown(setting, &value);
         match kind.admit(value) {
-            Some(value) => self.set(setting, value, place),
-            None => return Err(self.mistaken(setting, place, kind, &given)),
+            Some(value) => self.set(setting, value, place, &layer),
+            None => Err(self.mistaken(setting, place, kind, &given)),
         }
-        Ok(())
     }
 
     /// `place` names no setting, and `name` is how one is written there. What was probably meant is taken for broken.
@@ -164,29 +162,53 @@ impl Layers {
     fn add_variable(&mut self, name: &str, value: OsString) -> Result<(), Problem> {
         let Some((setting, &kind)) = self.kinds.iter().find(|(setting, _)| variable(setting) == name) else {
             let given = name[PREFIX.len()..].replace("__", ".").to_lowercase();
+            if let (Some(secret), Some(path)) = (self.secret_of_file(&given), value.to_str()) {
+                return self.add_secret(secret, path, name.to_owned(), PREFIX);
+            }
             return Err(self.unknown_setting(&given, name.to_owned(), variable));
         };
         let setting = setting.clone();
         let Ok(text) = value.into_string() else {
-            self.broken.insert(setting);
-            return Err(Problem::new(name, "is not UTF-8"));
+            return Err(self.unusable(&setting, name.to_owned(), "is not UTF-8"));
         };
         let given = shown(&setting, &Value::String(text.clone()));
         match kind.read(&text) {
-            Some(value) => self.set(&setting, value, name.to_owned()),
-            None => return Err(self.mistaken(&setting, name.to_owned(), kind, &given)),
+            Some(value) => self.set(&setting, value, name.to_owned(), PREFIX),
+            None => Err(self.mistaken(&setting, name.to_owned(), kind, &given)),
         }
+    }
+
+    /// The secret whose file this setting names, if it does.
+    pub(super) fn secret_of_file<'g>(&self, given: &'g str) -> Option<&'g str> {
+        secrets::setting_of(given).filter(|setting| self.kinds.get(*setting) == Some(&Kind::Text))
+    }
+
+    /// Sets a secret to what is in the file at `path`.
+    fn add_secret(&mut self, setting: &str, path: &str, place: String, layer: &str) -> Result<(), Problem> {
+        match secrets::read(path) {
+            Ok(secret) => self.set(setting, Value::String(secret), place, layer),
+            Err(why) => Err(self.unusable(setting, place, why)),
+        }
+    }
+
+    /// `layer`: how the places of this layer begin. It sets each setting once.
+    fn set(&mut self, setting: &str, value: Value, place: String, layer: &str) -> Result<(), Problem> {
+        if let Some(other) = self.places.get(setting).filter(|place| place.starts_with(layer)) {
+            let why = format!("{other} sets it, too; set one of them");
+            return Err(self.unusable(setting, place, why));
+        }
+        *slot(&mut self.table, setting).expect("a setting has a default") = value;
+        self.places.insert(setting.to_owned(), place);
         Ok(())
     }
 
-    fn set(&mut self, setting: &str, value: Value, place: String) {
-        *slot(&mut self.table, setting).expect("a setting has a default") = value;
-        self.places.insert(setting.to_owned(), place);
+    fn unusable(&mut self, setting: &str, place: String, why: impl Into<String>) -> Problem {
+        self.broken.insert(setting.to_owned());
+        Problem::new(place, why)
     }
 
     fn mistaken(&mut self, setting: &str, place: String, kind: Kind, given: &str) -> Problem {
-        self.broken.insert(setting.to_owned());
-        Problem::new(place, format!("expected {}, got {given}", kind.expected()))
+        self.unusable(setting, place, format!("expected {}, got {given}", kind.expected()))
     }
 
     /// Where a setting was said: its variable, or the file and its name; its name alone when it is the default.
@@ -219,14 +241,14 @@ impl Layers {
         self.kinds.keys()
     }
 
-    /// A value of the right type that its part cannot take. `path`: `section.key`, perhaps with an index behind and a
-    /// field behind that. The setting falls back to its default, or loses the entry, so that the rest can be checked.
+    /// A value of the right type that its part cannot take. `path`: `section.key`, perhaps with an index and a
+    /// field after that. The setting falls back to its default, or loses the entry, so that the rest can be checked.
     /// `None` when the path leads nowhere.
     pub(super) fn misfit(&mut self, path: &str, message: &str) -> Option<Problem> {
         let (setting, inner) = path.split_once('[').unwrap_or((path, ""));
         let (index, field) = inner.split_once(']').unwrap_or_default();
         let Ok(index) = index.parse::<usize>() else {
-            // What stands behind the key is in a table.
+            // The text after the key is a key in a table.
             let known = self.kinds.keys().find(|known| setting.starts_with(&format!("{known}.")));
             let (setting, field) = setting.split_at(known.map_or(setting.len(), String::len));
             self.give_up(setting)?;
@@ -294,7 +316,7 @@ fn mask(table: &mut Table) {
     }
 }
 
-/// What a table in a list is called: by its id, or by its place if it has none.
+/// The name of a table in a list: its id, or its index if it has none.
 fn name_of(setting: &str, entry: &Table, index: usize) -> String {
     let key = setting.rsplit_once('.').map_or(setting, |(_, key)| key);
     let singular = key.trim_end_matches('s');
@@ -302,12 +324,6 @@ fn name_of(setting: &str, entry: &Table, index: usize) -> String {
         Some(id) => format!("{singular} {id:?}"),
         None => format!("{singular} {}", index + 1),
     }
-}
-
-/// Whether a text of this name is a secret. Takes a key with or without its section.
-pub(super) fn is_secret(key: &str) -> bool {
-    let key = key.rsplit('.').next().unwrap_or(key);
-    SECRET_WORDS.contains(&key.rsplit('_').next().unwrap_or(key)) && !NAMES_OF_FILES.contains(&key)
 }
 
 /// A URL that holds a password, without it.
@@ -350,12 +366,12 @@ fn one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What a setting that had this name is called now.
+/// The present name of a setting that once had this name.
 pub(super) fn renamed(setting: &str) -> Option<&'static str> {
     RENAMED.iter().find(|(old, _)| *old == setting).map(|(_, new)| *new)
 }
 
-/// What was probably meant, if anything is close enough.
+/// The name that was probably meant, if any is close enough.
 pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> Option<String> {
     let (distance, close) = known.map(|known| (strsim::damerau_levenshtein(name, known), known)).min()?;
     (distance <= name.len() / 3).then(|| close.clone())
@@ -374,7 +390,7 @@ fn kinds(defaults: &Table) -> BTreeMap<String, Kind> {
     kinds
 }
 
-/// Of a setting, or of all in a section.
+/// Adds the kind of a setting, or of all settings in a section.
 fn add_kinds(name: &str, value: &Value, kinds: &mut BTreeMap<String, Kind>) {
     match value {
         Value::Table(keys) => keys.iter().for_each(|(key, value)| add_kinds(&format!("{name}.{key}"), value, kinds)),

@@ -4,11 +4,11 @@ use std::ffi::OsString;
 
 use super::layers::{Layers, nearest, renamed, variable};
 
-/// With two underscores behind it, it is the name of a setting.
+/// With two underscores after it, it is the name of a setting.
 const PREFIX: &str = "HEARTLINE_";
 
-/// What to say of each, such as `HEARTLINE_SERVER_LISTEN`. Only the names of known sections count: others have their
-/// variables, too.
+/// The warnings about variables such as `HEARTLINE_SERVER_LISTEN`. Only the names of known sections count: others have
+/// their variables, too.
 pub(super) fn warnings(layers: &Layers, variables: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<String> {
     let mut warnings: Vec<String> = variables
         .into_iter()

@@ -8,8 +8,10 @@
 
 mod alike;
 mod checks;
+mod control_checks;
 mod counters_checks;
 mod error;
+mod fleet_checks;
 mod given;
 mod grpc_checks;
 mod history_checks;
@@ -20,8 +22,8 @@ mod layers;
 mod live_checks;
 mod lookalikes;
 mod reading_checks;
-mod redis_checks;
 mod rewards_checks;
+mod secrets;
 mod statistics_checks;
 mod subscribers_checks;
 mod views_checks;
@@ -32,26 +34,26 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::domain::counters::config::CountersConfig;
-use crate::domain::devices::config::PushConfig;
-use crate::domain::live::config::LiveConfig;
-use crate::domain::rewards::config::RewardsConfig;
-use crate::domain::subscribers::config::SubscribersConfig;
-use crate::domain::views::config::ViewsConfig;
-use crate::edge::auth::AuthConfig;
-use crate::edge::config::{AdminConfig, ControlConfig, DemoConfig, ServerConfig};
-use crate::edge::grpc::config::GrpcConfig;
-use crate::edge::limits::config::{LimitsConfig, SocketConfig};
-use crate::model::reading::Reading;
-use crate::storage::event_bus;
-use crate::storage::history_store::cassandra::config::CassandraConfig;
-use crate::storage::history_store::config::HistoryConfig;
-use crate::storage::hot_store;
-use crate::storage::hot_store::remote::config::HistoryServiceConfig;
-use crate::storage::kafka::config::KafkaConfig;
-use crate::storage::redis::config::RedisConfig;
-use crate::storage::statistics::config::StatisticsConfig;
 use crate::telemetry::LogConfig;
+use domain::counters::config::CountersConfig;
+use domain::devices::config::PushConfig;
+use domain::live::config::LiveConfig;
+use domain::rewards::config::RewardsConfig;
+use domain::subscribers::config::SubscribersConfig;
+use domain::views::config::ViewsConfig;
+use edge::auth::AuthConfig;
+use edge::config::{AdminConfig, ControlConfig, DemoConfig, ServerConfig};
+use edge::grpc::config::GrpcConfig;
+use edge::limits::config::{LimitsConfig, SocketConfig};
+use model::reading::Reading;
+use storage::config::cassandra::CassandraConfig;
+use storage::config::history_service::HistoryServiceConfig;
+use storage::config::kafka::KafkaConfig;
+use storage::config::redis::RedisConfig;
+use storage::event_bus;
+use storage::history_store::config::HistoryConfig;
+use storage::hot_store;
+use storage::statistics::config::StatisticsConfig;
 
 pub use error::{ConfigError, Problem};
 use given::Given;
@@ -162,7 +164,7 @@ pub fn check(file: Option<&Path>) -> Checked {
     Checked::of(layers, problems)
 }
 
-/// What to say of environment variables that look like settings and are ignored, one line each.
+/// The warnings about environment variables that look like settings and are ignored, one line each.
 pub fn lookalikes() -> Vec<String> {
     lookalikes::warnings(&Layers::defaults(), std::env::vars_os())
 }

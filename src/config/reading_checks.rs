@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Config;
 use super::checks::{Checks, LONGEST};
-use crate::model::reading::{KindOverride, Reading};
+use model::reading::{KindOverride, Reading};
 
 const OVERRIDES: &str = "reading.overrides";
 
@@ -43,7 +43,7 @@ impl Checks<'_> {
     }
 }
 
-/// What is wrong with an override: field and message.
+/// The faults of an override: field and message.
 fn complaints(reading: &Reading, of_kind: &KindOverride) -> Vec<(&'static str, String)> {
     let mut complaints = Vec::new();
     let shares = [("resume_below", of_kind.resume_below), ("finished_at", of_kind.finished_at)];
@@ -84,11 +84,11 @@ fn is_share(share: f64) -> bool {
 mod tests {
     use super::super::tests::{config, good};
 
-    /// What is wrong with this section.
+    /// The problems of this section.
     fn problems(section: &str) -> Vec<String> {
-        let behind = |problem: &String| problem.split_once("reading.").expect("the setting is named").1.to_owned();
+        let after = |problem: &String| problem.split_once("reading.").expect("the setting is named").1.to_owned();
         let read = config(&format!("[reading]\n{section}"), &[]);
-        read.map_or_else(|problems| problems.iter().map(behind).collect(), |_| Vec::new())
+        read.map_or_else(|problems| problems.iter().map(after).collect(), |_| Vec::new())
     }
 
     fn refused(section: &str, message: &str) {

@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use super::Config;
 use super::checks::Checks;
-use crate::domain::rewards::config::{PerConfig, RewardsConfig, RuleConfig};
-use crate::model::rewards::rule::{RewardRule, Rules};
-use crate::model::rewards::zone::Zone;
+use domain::rewards::config::{PerConfig, RewardsConfig, RuleConfig};
+use model::rewards::rule::{RewardRule, Rules};
+use model::rewards::zone::Zone;
 
 const RULES: &str = "rewards.rules";
 
 /// A list, like that of a client.
 const KINDS_MAX: usize = 32;
 
-/// What was watched is counted anew each day.
+/// The most time that a rule may ask for: the watched time is counted anew each day.
 pub(super) const WATCHED_MAX: Duration = Duration::from_secs(24 * 3600);
 
 const EXPECTED: RangeInclusive<u64> = 1..=100_000_000;
@@ -44,7 +44,7 @@ impl Checks<'_> {
     }
 }
 
-/// What is wrong with a rule: field and message.
+/// The faults of a rule: field and message.
 fn complaints(rewards: &RewardsConfig, index: usize, rule: &RuleConfig) -> Vec<(&'static str, String)> {
     let mut complaints = Vec::new();
     let mut require = |holds: bool, field: &'static str, message: &str| {

@@ -1,5 +1,5 @@
 use super::super::tests::{config, good};
-use crate::model::rewards::rule::{Per, RuleMemory};
+use model::rewards::rule::{Per, RuleMemory};
 
 const OF_USER: &str = r#"id = "a", per = "user", watched = "5s", exact = true"#;
 const OF_CONTENT: &str = r#"id = "b", per = "content", watched = "0s", expected = 1000, probability = 0.1"#;
@@ -9,10 +9,10 @@ fn file(rules: &[&str]) -> String {
     format!("[rewards]\nrules = [{}]", rules.join(", "))
 }
 
-/// What is wrong with these rules.
+/// The problems of these rules.
 fn problems(rules: &[&str]) -> Vec<String> {
-    let behind = |problem: &String| problem.split_once("rewards.rules: ").expect("the setting is named").1.to_owned();
-    config(&file(rules), &[]).map_or_else(|problems| problems.iter().map(behind).collect(), |_| Vec::new())
+    let after = |problem: &String| problem.split_once("rewards.rules: ").expect("the setting is named").1.to_owned();
+    config(&file(rules), &[]).map_or_else(|problems| problems.iter().map(after).collect(), |_| Vec::new())
 }
 
 #[test]

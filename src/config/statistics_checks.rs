@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::Config;
 use super::checks::Checks;
-use crate::storage::hot_store;
-use crate::storage::statistics::config::Backend;
+use storage::hot_store;
+use storage::statistics::config::{Backend, is_database};
 
 /// Above it, sums would fill their shards.
 const FLUSH_INTERVAL: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_mins(1);
@@ -40,22 +40,19 @@ impl Checks<'_> {
     }
 
     fn mongodb(&mut self, config: &Config, is_used: bool) {
-        let mongodb = config.statistics.mongodb();
-        let has_url = !mongodb.url.is_empty();
+        let statistics = &config.statistics;
+        let has_url = !statistics.url.is_empty();
         self.require(has_url || !is_used, "statistics.url", || {
             "is empty, but statistics.store is \"mongodb\"; write mongodb://HOST:PORT".to_owned()
         });
         self.require(is_used || !has_url, "statistics.url", || {
             "is set, but statistics.store is \"embedded\"; set that to \"mongodb\", or remove the URL".to_owned()
         });
-        if let Some(mistake) = mongodb.mistake().filter(|_| is_used && has_url) {
-            self.require(false, "statistics.url", || mistake);
-        }
-        self.require(mongodb.names_database(), "statistics.database", || {
+        self.require(is_database(&statistics.database), "statistics.database", || {
             format!(
                 "{:?} cannot be used; write 1 to 63 bytes without spaces and without / \\ . \" $ * < > : | ?, and none of \
                  admin, config and local",
-                mongodb.database
+                statistics.database
             )
         });
     }

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use super::super::tests::{config, good};
-use crate::storage::statistics::config::Backend;
+use storage::statistics::config::Backend;
+use storage_mongodb::MongoConfig;
 
 const ON_REDIS: &str = "[store]\nhot_store = \"redis\"\n";
 const IN_MONGODB: &str = "[statistics]\nstore = \"mongodb\"\nurl = \"mongodb://a:27017\"\n";
@@ -29,7 +30,7 @@ fn the_embedded_store_keeps_them_by_default() {
 fn mongodb_belongs_to_redis() {
     let config = good(&format!("{ON_REDIS}{IN_MONGODB}[views]\nby_request = [3, 4]"), &[]);
     assert_eq!(config.statistics.store, Backend::Mongodb);
-    assert_eq!(config.statistics.mongodb().url.expose(), "mongodb://a:27017");
+    assert_eq!(MongoConfig::from(&config.statistics).url.expose(), "mongodb://a:27017");
     good(&format!("{ON_REDIS}{IN_MONGODB}[views]\nby_request = []"), &[]);
     let embedded = refused(IN_MONGODB);
     assert!(embedded.starts_with("statistics.store: \"mongodb\" needs store.hot_store = \"redis\""), "{embedded}");

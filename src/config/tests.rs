@@ -1,9 +1,9 @@
 use std::ffi::OsString;
 
 use super::*;
-use crate::edge::auth::SECRET_BYTES_MIN;
-use crate::model::secret::MASK;
 use crate::telemetry::{Format, Level};
+use edge::auth::SECRET_BYTES_MIN;
+use model::secret::MASK;
 
 const FILE: &str = "/etc/heartline.toml";
 
@@ -30,7 +30,7 @@ fn problem(file: &str, variables: &[(&str, &str)]) -> String {
     problems.into_iter().next().expect("one problem")
 }
 
-/// What is wrong with this file: the part behind the file's name.
+/// The problem of this file, without the file's name.
 fn file_problem(file: &str) -> String {
     problem(file, &[]).strip_prefix(FILE).expect("the file is named").to_owned()
 }
@@ -48,7 +48,14 @@ fn the_defaults_are_complete_and_valid() {
 fn every_default_is_explained() {
     let lines: Vec<_> = DEFAULTS.lines().collect();
     // The settings that share the comment of the line before them.
-    let sharing = ["burst =", "bytes_burst =", "list_rows_burst =", "tls_key =", "upgrades_per_second_per_address ="];
+    let sharing = [
+        "burst =",
+        "bytes_burst =",
+        "hot_keep =",
+        "list_rows_burst =",
+        "tls_key =",
+        "upgrades_per_second_per_address =",
+    ];
     let shares = |line: &str| sharing.iter().any(|name| line.starts_with(name));
     // A line that is indented goes on with the setting before.
     for pair in lines.windows(2).filter(|pair| pair[1].contains(" = ") && !pair[1].starts_with(['#', ' '])) {
@@ -219,7 +226,7 @@ fn a_file_that_is_not_there_is_named() {
     assert!(problems[0].to_string().starts_with("/nowhere/heartline.toml: cannot be read: "), "{}", problems[0]);
 }
 
-/// Every key that is named like a secret is kept in a [`crate::model::secret::Secret`], and the other way round.
+/// Every key that is named like a secret is kept in a [`model::secret::Secret`], and the other way round.
 #[test]
 fn secrets_are_masked_in_dumps_and_in_what_check_config_prints() {
     let canary = "canary-of-32-bytes-or-a-few-more!";
@@ -247,7 +254,7 @@ fn secrets_are_masked_in_dumps_and_in_what_check_config_prints() {
     let (dump, printed) = (format!("{config:?}"), layers.masked());
     assert!(!dump.contains(canary) && !printed.contains(canary));
     let texts = DEFAULTS.lines().filter_map(|line| line.split_once(" = ")).filter(|(_, value)| value.starts_with('"'));
-    let secrets = texts.filter(|(key, _)| layers::is_secret(key));
+    let secrets = texts.filter(|(key, _)| secrets::is_secret(key));
     assert_eq!(secrets.count(), variables.len() - 2, "a URL is none, but may hold one");
     for place in
         ["redis-cluster://me:{MASK}@10.0.0.5:7000,10.0.0.6:7000", "mongodb://me:{MASK}@10.0.0.7:27017,10.0.0.8"]

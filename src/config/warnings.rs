@@ -8,9 +8,10 @@ use super::Config;
 use super::checks::Checks;
 use super::error::Problem;
 use super::layers::Layers;
-use crate::storage::event_bus::config::Backend as Bus;
-use crate::storage::hot_store::config::Backend as HotStore;
-use crate::storage::statistics::config::Backend as Statistics;
+use storage::config::redis::Durability;
+use storage::event_bus::config::Backend as Bus;
+use storage::hot_store::config::Backend as HotStore;
+use storage::statistics::config::Backend as Statistics;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const HOUR: Duration = Duration::from_secs(60 * 60);
@@ -22,6 +23,8 @@ pub(super) fn warnings(config: &Config, layers: &Layers) -> Vec<Problem> {
     checks.trust_in_everybody(config);
     checks.wrong_clocks(config);
     checks.tokens_of_the_demo(config);
+    checks.acks_from_memory(config);
+    checks.open_calls(config);
     let mut warnings = checks.into_problems();
     warnings.extend(unused(config, layers));
     warnings
@@ -73,6 +76,26 @@ impl Checks<'_> {
             "is true, so anybody who reaches the demo, also through a proxy, gets a token for any user; never set it \
              where there are real users"
                 .to_owned()
+        });
+    }
+
+    fn acks_from_memory(&mut self, config: &Config) {
+        let is_relaxed = config.store.hot_store == HotStore::Redis && config.redis.durability == Durability::Relaxed;
+        self.require(!is_relaxed, "redis.durability", || {
+            "is \"relaxed\", so a crash of Redis may lose acknowledged positions, rewards and counts; set \"strict\" unless \
+             they may be lost"
+                .to_owned()
+        });
+    }
+
+    fn open_calls(&mut self, config: &Config) {
+        let Some(address) = config.grpc.listen.0 else { return };
+        let is_plain = config.grpc.tls().is_none() && !address.ip().is_loopback();
+        self.require(!is_plain, "grpc.listen", || {
+            format!(
+                "{address} is not a loopback address, and there is no TLS: the network can read tokens that act for any \
+                 user; set grpc.tls_cert and grpc.tls_key, or listen on a private network only"
+            )
         });
     }
 }

@@ -36,6 +36,22 @@ fn the_bounds_themselves_are_quiet() {
 }
 
 #[test]
+fn acks_from_memory_and_open_calls_are_found() {
+    let of = |file: &str, setting: &str, why: &str| {
+        let warned = warnings_of(file);
+        let place = format!("{FILE}: {setting}: ");
+        assert!(warned.len() == 1 && warned[0].starts_with(&place) && warned[0].contains(why), "{file}: {warned:?}");
+    };
+    of(&format!("{REDIS}[redis]\ndurability = \"relaxed\""), "redis.durability", "may lose acknowledged positions");
+    quiet(&format!("{REDIS}[redis]\ndurability = \"strict\""));
+    let key = "[auth]\nhs256_secret = \"0123456789abcdef0123456789abcdef\"\n";
+    let open = format!("{key}[grpc]\nlisten = \"0.0.0.0:7703\"\n");
+    of(&open, "grpc.listen", "there is no TLS");
+    quiet(&format!("{open}tls_cert = \"a.pem\"\ntls_key = \"b.pem\""));
+    quiet("[grpc]\nlisten = \"127.0.0.1:7703\"");
+}
+
+#[test]
 fn networks_that_are_everybody_together_are_found() {
     for all in [
         r#"["0.0.0.0/0"]"#,

@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use prometheus_client::metrics::counter::Counter;
 
-use crate::model::change::Outcome;
-use crate::model::decide::Transitions;
-use crate::model::ids::{ConnectionId, GatewayId, UserId};
-use crate::model::rewards::day::Day;
-use crate::model::transition::Transition;
-use crate::model::visitor::Visitor;
+use model::change::Outcome;
+use model::decide::Transitions;
+use model::ids::{ConnectionId, GatewayId, UserId};
+use model::rewards::day::Day;
+use model::transition::Transition;
+use model::visitor::Visitor;
 
 /// Called after each durable commit, on the commit thread: must not block.
 ///
@@ -62,7 +62,7 @@ impl CommittedGroup {
     }
 
     /// Calls all listeners with the group.
-    pub fn tell(&self, listeners: &[Arc<dyn CommitListener>], panics: &Counter) {
+    pub fn notify(&self, listeners: &[Arc<dyn CommitListener>], panics: &Counter) {
         if self.changes.is_empty() {
             return;
         }

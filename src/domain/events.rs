@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::event_page::{EventPage, EventRequest, LogPart};
-use crate::storage::event_bus::EventLog;
+use model::event_page::{EventPage, EventRequest, LogPart};
+use storage::event_bus::EventLog;
 
 /// How long a read may take before its asker is told to try again.
 const READ_TIMEOUT: Duration = Duration::from_secs(3);
@@ -76,48 +76,13 @@ impl Events {
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use std::future::pending;
 
-    use futures_util::future::BoxFuture;
-    use parking_lot::Mutex;
-    use tokio::sync::watch;
     use tokio::time::Instant;
 
     use super::*;
-    use crate::storage::event_bus::BusError;
-
-    /// A log in memory: event N is `{"n":N}`.
-    pub struct MemoryLog {
-        events: watch::Sender<u64>,
-        pub away: Mutex<bool>,
-    }
-
-    impl MemoryLog {
-        pub fn with(events: u64) -> Arc<Self> {
-            Arc::new(MemoryLog { events: watch::Sender::new(events), away: Mutex::default() })
-        }
-
-        pub fn add(&self) {
-            self.events.send_modify(|events| *events += 1);
-        }
-    }
-
-    impl EventLog for MemoryLog {
-        fn read(&self, after: u64, limit: usize) -> BoxFuture<'static, Result<LogPart, BusError>> {
-            let away = *self.away.lock();
-            let newest = *self.events.borrow();
-            let events = (1..=newest).skip_while(move |offset| *offset <= after).take(limit);
-            let events = events.map(|offset| (offset, format!(r#"{{"n":{offset}}}"#))).collect();
-            Box::pin(async move {
-                if away { Err(BusError("a test".into())) } else { Ok(LogPart { events, newest, log: "a1".into() }) }
-            })
-        }
-
-        fn newest(&self) -> watch::Receiver<u64> {
-            self.events.subscribe()
-        }
-    }
+    use crate::fixtures::MemoryLog;
 
     fn request(after: u64, wait_ms: u64) -> EventRequest {
         EventRequest { after, limit: 2, wait: Duration::from_millis(wait_ms) }

@@ -1,5 +1,5 @@
 //! The messages of gateways without a store, for the edge that receives them.
 
-pub use crate::storage::gateway_messages::{
-    Malformed, answers, changes, claims, decode_contents, encode_day, pages, records, revocations, wire,
+pub use storage::gateway_messages::{
+    Malformed, answers, changes, claims, decode_contents, encode_day, forwarded, pages, records, revocations, wire,
 };

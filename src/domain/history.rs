@@ -9,13 +9,13 @@ use tokio::time::timeout;
 use super::ingest::hold_index::HoldIndex;
 use super::store_reads::{StoreReads, Unavailable};
 use super::time::clock::Clock;
-use crate::model::ids::{Content, UserId};
-use crate::model::page::{ListRequest, Page};
-use crate::model::reading::Reading;
-use crate::model::record::Record;
-use crate::model::recording::Switch;
-use crate::model::rows_read::RowsRead;
-use crate::storage::hot_store::Positions;
+use model::ids::{Content, UserId};
+use model::page::{ListRequest, Page};
+use model::reading::Reading;
+use model::record::Record;
+use model::recording::Switch;
+use model::rows_read::RowsRead;
+use storage::hot_store::Positions;
 
 /// How long a read waits for the commit of beats that other connections hold. After it, the stored state is read.
 const HELD_MAX: Duration = Duration::from_secs(1);

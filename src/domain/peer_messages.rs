@@ -26,8 +26,8 @@ use super::live::inlet::LiveInlet;
 use super::revocations::Revocations;
 use super::rewards::memory::Memory;
 use super::time::clock::Clock;
-use crate::model::ids::UserId;
-use crate::storage::device_channel::{Announcement, ChannelSubscriber, UserChange};
+use model::ids::UserId;
+use storage::device_channel::{Announcement, ChannelSubscriber, UserChange};
 
 /// Handles the messages. Each takes a lock for as long as moving a value takes.
 pub struct PeerMessages {

@@ -19,13 +19,13 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use super::devices::presence::Presence;
-use crate::model::ids::UserId;
-use crate::model::revocation::{Revocation, Revoked, TokenMark};
-use crate::storage::device_channel::{Announcement, DeviceChannel};
-use crate::storage::revocation_list::{Edition, RevocationList};
+use model::ids::UserId;
+use model::revocation::{Revocation, Revoked, TokenMark};
+use storage::device_channel::{Announcement, DeviceChannel};
+use storage::revocation_list::{Edition, RevocationList};
 
 /// Why a change was not made, or may not have been made; the copy here is unchanged.
-pub use crate::storage::revocation_list::ListError as Unchanged;
+pub use storage::revocation_list::ListError as Unchanged;
 
 /// The longest time between two reads of a shared list without an announcement.
 const READ_INTERVAL: Duration = Duration::from_secs(10);
@@ -242,4 +242,4 @@ fn by_what(revocations: Vec<Revocation>) -> List {
 
 #[cfg(test)]
 #[path = "revocations_tests.rs"]
-pub(crate) mod tests;
+mod tests;

@@ -1,67 +1,23 @@
 //! Which tokens are refused, for how long, and which connections are closed.
 
 use std::future::ready;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 use tokio::time::{advance, timeout};
 
 use super::*;
-use crate::domain::devices::inbox::CloseRequest;
-use crate::domain::devices::presence::Registration;
-use crate::domain::devices::ready_list::Notifier;
-use crate::model::visitor::Visitor;
-use crate::storage::device_channel::{Alone, ChannelAway, UserChange};
-use crate::storage::revocation_list::REVOCATIONS_MAX;
+use crate::devices::inbox::CloseRequest;
+use crate::devices::presence::Registration;
+use crate::devices::ready_list::Notifier;
+use crate::fixtures::MemoryRevocations;
+use model::visitor::Visitor;
+use storage::device_channel::{ChannelAway, UserChange};
+use storage::revocation_list::REVOCATIONS_MAX;
 
 const NOW: u64 = 1_795_150_000_000;
 const USER: UserId = UserId(42);
-
-/// A list in memory, which fails while it is told to.
-#[derive(Clone, Default)]
-struct Memory {
-    kept: Arc<Mutex<(Edition, Vec<Revocation>)>>,
-    broken: Arc<AtomicBool>,
-}
-
-impl Memory {
-    fn open(&self) -> Result<MutexGuard<'_, (Edition, Vec<Revocation>)>, Unchanged> {
-        match self.broken.load(Ordering::Relaxed) {
-            true => Err(Unchanged::Broken { place: "in memory".to_owned(), why: "is full".to_owned() }),
-            false => Ok(self.kept.lock()),
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.kept.lock().1.len()
-    }
-}
-
-impl RevocationList for Memory {
-    fn load(&self, known: Option<Edition>) -> Result<Option<(Edition, Vec<Revocation>)>, Unchanged> {
-        let kept = self.open()?;
-        Ok((known != Some(kept.0)).then(|| kept.clone()))
-    }
-
-    fn add(&self, revocation: &Revocation, now_ms: u64) -> Result<Revocation, Unchanged> {
-        let mut kept = self.open()?;
-        kept.1.retain(|other| other.what != revocation.what && other.holds(now_ms));
-        if kept.1.len() >= REVOCATIONS_MAX {
-            return Err(Unchanged::Full);
-        }
-        kept.1.push(revocation.clone());
-        kept.0 += 1;
-        Ok(revocation.clone())
-    }
-
-    fn remove(&self, what: &Revoked, upto_ms: u64) -> Result<(), Unchanged> {
-        let mut kept = self.open()?;
-        kept.1.retain(|other| other.what != *what || other.at_ms > upto_ms);
-        kept.0 += 1;
-        Ok(())
-    }
-}
 
 /// A channel that announces changes to another [`Revocations`].
 #[derive(Default)]
@@ -72,7 +28,7 @@ impl DeviceChannel for Neighbour {
 
     fn unfollow(&self, _user: UserId) {}
 
-    fn tell(&self, _user: UserId, _told: UserChange) {}
+    fn publish(&self, _user: UserId, _change: UserChange) {}
 
     fn announce(&self, announcement: Announcement) -> BoxFuture<'static, Result<(), ChannelAway>> {
         assert_eq!(announcement, Announcement::Revocations);
@@ -84,13 +40,8 @@ impl DeviceChannel for Neighbour {
     }
 }
 
-/// A list that cannot be read again.
-pub fn in_memory(presence: Arc<Presence>) -> Revocations {
-    Revocations::open(presence, Box::new(Memory::default()), Arc::new(Alone), None).expect("an empty list")
-}
-
 struct Fixture {
-    memory: Memory,
+    memory: MemoryRevocations,
     presence: Arc<Presence>,
     channel: Arc<Neighbour>,
     revocations: Arc<Revocations>,
@@ -98,10 +49,10 @@ struct Fixture {
 
 impl Fixture {
     fn new(token_life_max: Option<Duration>) -> Self {
-        Self::over(Memory::default(), token_life_max)
+        Self::over(MemoryRevocations::default(), token_life_max)
     }
 
-    fn over(memory: Memory, token_life_max: Option<Duration>) -> Self {
+    fn over(memory: MemoryRevocations, token_life_max: Option<Duration>) -> Self {
         let presence = Presence::new(8);
         let (list, channel) = (Box::new(memory.clone()), Arc::new(Neighbour::default()));
         let revocations = Revocations::open(presence.clone(), list, channel.clone(), token_life_max).expect("a list");
@@ -156,7 +107,7 @@ fn a_revocation_ends_when_all_tokens_it_covers_have_expired() {
     assert!(!fixture.refuses(&issued(NOW), NOW + 60_000));
     fixture.revocations.revoke(Revoked::Token("a".into()), Some(NOW + 90_000), NOW + 60_000).expect("a change");
     assert!(fixture.refuses(&named("a"), NOW + 89_999) && !fixture.refuses(&named("a"), NOW + 90_000));
-    assert_eq!(fixture.memory.len(), 1, "the expired one is not kept");
+    assert_eq!(fixture.memory.count(), 1, "the expired one is not kept");
     let unlimited = Fixture::new(None);
     unlimited.revocations.revoke(Revoked::User(USER), None, NOW).expect("a change");
     assert!(unlimited.refuses(&issued(NOW), u64::MAX));

@@ -9,7 +9,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::storage::hot_store::StoreError;
+use storage::hot_store::StoreError;
 
 /// How long a read may take before its asker is told to try again.
 pub const READ_TIMEOUT: Duration = Duration::from_secs(3);

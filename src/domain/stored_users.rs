@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::store_reads::Unavailable;
 use super::time::clock::Clock;
-use crate::model::ids::UserId;
-use crate::model::page::UsersRequest;
-use crate::model::walk::{WalkRequest, Walked};
-use crate::storage::hot_store::StoredUsers;
+use model::ids::UserId;
+use model::page::UsersRequest;
+use model::walk::{WalkRequest, Walked};
+use storage::hot_store::StoredUsers;
 
 #[derive(Clone)]
 pub struct Users {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 use serde::Deserialize;
 
-use crate::model::secret::Secret;
+use model::secret::Secret;
 
 /// The header in which proxies pass on a client's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -57,7 +57,7 @@ pub struct TlsFiles {
 /// Which certificates clients show.
 #[derive(Clone, Debug)]
 pub struct ClientCertificates {
-    /// Of the authorities that sign them, in PEM.
+    /// The certificates of the authorities that sign them, in PEM.
     pub authorities: PathBuf,
     /// Whether a client without one is refused.
     pub required: bool,
@@ -91,6 +91,9 @@ pub struct ServerConfig {
     pub tls_cert: PathBuf,
     /// Its private key, in PEM.
     pub tls_key: PathBuf,
+    /// How often files of keys, certificates and countries are looked at; 0 = never.
+    #[serde(with = "humantime_serde")]
+    pub watch_files: Duration,
     /// The proxies that may name a client's address.
     pub trusted_proxies: Vec<ProxyNetwork>,
     /// Whether their connections begin with a PROXY header.
@@ -120,10 +123,61 @@ pub struct AdminConfig {
 #[serde(deny_unknown_fields)]
 pub struct ControlConfig {
     pub listen: SocketAddr,
-    /// What callers must show; empty = a token that is made once and kept in the data directory.
+    /// The token of callers; empty = a token that is made once and kept in the data directory.
     pub token: Secret,
+    /// Services that have a token of their own, which may do less.
+    pub callers: Vec<ControlCaller>,
     /// Names by which the listener may be called, besides `localhost` and addresses.
     pub hosts: Vec<String>,
+}
+
+/// A service, and what it may do at most.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControlCaller {
+    /// The `sub` of its token.
+    pub name: String,
+    pub scopes: Vec<ControlScope>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum ControlScope {
+    /// Counters and views.
+    #[serde(rename = "heartline.counters")]
+    Counters,
+    /// Subscribers, and the event logs.
+    #[serde(rename = "heartline.subscribers")]
+    Subscribers,
+    /// Live numbers.
+    #[serde(rename = "heartline.live")]
+    Live,
+    /// Exports and connections of users, kicks and revocations.
+    #[serde(rename = "heartline.users")]
+    Users,
+    /// Erasures.
+    #[serde(rename = "heartline.erase")]
+    Erase,
+}
+
+impl ControlScope {
+    pub const ALL: [Self; 5] = [
+        ControlScope::Counters,
+        ControlScope::Subscribers,
+        ControlScope::Live,
+        ControlScope::Users,
+        ControlScope::Erase,
+    ];
+
+    /// As tokens and settings have it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            ControlScope::Counters => "heartline.counters",
+            ControlScope::Subscribers => "heartline.subscribers",
+            ControlScope::Live => "heartline.live",
+            ControlScope::Users => "heartline.users",
+            ControlScope::Erase => "heartline.erase",
+        }
+    }
 }
 
 /// The demo page, which issues a token to any visitor.

@@ -3,27 +3,28 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::history::History;
-use crate::domain::ingest::lanes::Lanes;
-use crate::domain::rewards::lookup::Lookup;
-use crate::domain::time::clock::Clock;
-use crate::domain::time::guard::ClockStatus;
-use crate::domain::views::ViewCounting;
-use crate::edge::address::Network;
-use crate::edge::auth::authenticator::Authenticator;
-use crate::edge::limits::config::{LimitsConfig, SocketConfig};
-use crate::edge::limits::connection_limiter::ConnectionLimiter;
-use crate::edge::limits::list_limiter::ListLimiter;
-use crate::edge::limits::quota::Quota;
-use crate::edge::limits::rates::Rates;
-use crate::edge::metrics::Metrics;
-use crate::edge::origin::Origins;
-use crate::edge::protocol::frame::{FrameLimits, WelcomeLimits};
-use crate::edge::visitor::VisitorClasses;
-use crate::model::ids::UserId;
-use crate::model::mid_hash::MidHash;
-use crate::model::reading::Reading;
+use crate::address::Network;
+use crate::auth::authenticator::Authenticator;
+use crate::limits::config::{LimitsConfig, SocketConfig};
+use crate::limits::connection_limiter::ConnectionLimiter;
+use crate::limits::list_limiter::ListLimiter;
+use crate::limits::quota::Quota;
+use crate::limits::rates::Rates;
+use crate::metrics::Metrics;
+use crate::origin::Origins;
+use crate::protocol::frame::{FrameLimits, WelcomeLimits};
 use crate::shutdown::Stop;
+use crate::visitor::VisitorClasses;
+use domain::elsewhere::Elsewhere;
+use domain::history::History;
+use domain::ingest::lanes::Lanes;
+use domain::rewards::lookup::Lookup;
+use domain::time::clock::Clock;
+use domain::time::guard::ClockStatus;
+use domain::views::ViewCounting;
+use model::ids::UserId;
+use model::mid_hash::MidHash;
+use model::reading::Reading;
 
 /// One for each thread, shared by its sockets and requests, so that they have the same semantics.
 pub struct ConnectionContext {
@@ -34,6 +35,8 @@ pub struct ConnectionContext {
     pub connect_lookup: Arc<dyn Lookup>,
     /// The same for all threads; `None`: views are not counted.
     pub views: Option<Arc<ViewCounting>>,
+    /// The history services, which answer for views where a gateway has no store.
+    pub elsewhere: Option<Arc<Elsewhere>>,
     pub authenticator: Authenticator,
     /// Requests over HTTP; the same for all threads.
     pub requests: Arc<Rates<UserId>>,

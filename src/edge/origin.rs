@@ -30,7 +30,7 @@ impl Origins {
     /// The origin of a request, to be logged. `None`: it has none, or one that is not text.
     pub fn named(headers: &HeaderMap) -> Option<&str> {
         let origin = text(headers.get(header::ORIGIN)?)?;
-        // What is text in a header is ASCII.
+        // Text in a header is ASCII.
         Some(&origin[..origin.len().min(LOGGED_MAX)])
     }
 

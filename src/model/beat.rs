@@ -5,7 +5,7 @@ use super::ids::{Content, SessionId};
 /// How far beyond the end of its content a position may be, milliseconds.
 const BEYOND_END_MS_MAX: u64 = 60_000;
 
-/// What the player was doing when it made the beat.
+/// The activity of the player when it made the beat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Playing,
@@ -69,10 +69,10 @@ pub const MILLIS_MAX: u64 = (1 << 53) - 1;
 /// Bytes of the name of a device on every interface.
 pub const DEVICE_BYTES_MAX: usize = 64;
 
-/// What orders the beats of one content. Equal stamps mean the same beat.
+/// The key that orders the beats of one content. Equal stamps mean the same beat.
 pub type Stamp = (u64, SessionId);
 
-/// What a player is doing in which playback. A beat is *steady* if that is as the stored record has it: only the
+/// The activity of a player, and its playback. A beat is *steady* if both are as in the stored record: only the
 /// position moves on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Playback {
@@ -118,7 +118,7 @@ impl Beat {
         (self.at, self.session)
     }
 
-    /// What counts as played, and is stored.
+    /// The played time that counts and is stored, milliseconds.
     pub fn watched_ms(&self) -> u64 {
         self.watched.unwrap_or_default()
     }

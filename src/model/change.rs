@@ -88,7 +88,7 @@ impl From<Verdict> for Outcome {
     }
 }
 
-/// What the store knows of a rule that was asked for, and whose minimum has been watched.
+/// The decision on a rule that was asked for, and whose minimum has been watched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decided {
     /// The index of the change in its group.

@@ -45,7 +45,7 @@ pub struct CloudEvent {
     pub data: Data,
 }
 
-/// What has happened: a JSON object.
+/// The data of an event: a JSON object.
 #[derive(Debug)]
 pub struct Data(Box<RawValue>);
 

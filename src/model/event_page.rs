@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What comes behind an offset.
+/// A request for the events after an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventRequest {
     /// 0 = from the oldest that is kept.
@@ -18,7 +18,7 @@ pub struct EventRequest {
 pub struct LogPart {
     /// Each with its offset, as the text of a JSON object, in their order.
     pub events: Vec<(u64, String)>,
-    /// Of the whole log, 0 = it never had an event.
+    /// The newest offset of the whole log; 0 = it never had an event.
     pub newest: u64,
     /// Which log it is: random, made with it. Offsets of another log mean nothing in this one.
     pub log: String,
@@ -27,7 +27,7 @@ pub struct LogPart {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventPage {
     pub part: LogPart,
-    /// What to go on with: the last offset, or the one that was asked for; 0 if that is beyond the end.
+    /// The offset to go on with: the last one, or the one that was asked for; 0 if that is beyond the end.
     pub next: u64,
     /// The offset that was asked for is greater than any of this log: it must be of another one.
     pub beyond_end: bool,

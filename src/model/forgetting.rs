@@ -52,7 +52,7 @@ pub struct UserRow {
 pub struct ErasedRows {
     /// The newest moment by which anything was known that is gone.
     pub newest_gone: u64,
-    /// Of the records that are newer than the erasure.
+    /// The oldest moment of the records that are newer than the erasure.
     pub oldest_kept: Option<u64>,
 }
 

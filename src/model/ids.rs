@@ -19,7 +19,7 @@ pub struct ConnectionId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GatewayId(pub u64);
 
-/// What is watched: a business line (1 = video, 2 = live, 3 = article …) and the object in it.
+/// A watched content: a business line (1 = video, 2 = live, 3 = article …) and the object in it.
 ///
 /// The order is that of the list's cursor: by kind, then by oid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

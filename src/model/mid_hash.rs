@@ -10,7 +10,7 @@ use super::ids::UserId;
 #[derive(Clone)]
 pub struct MidHash(SipHasher24);
 
-/// What stands for a user in a log: the same for the same user, under one key.
+/// The hash of a user for logs: the same for the same user, under one key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct HashedMid(u64);
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// What is named.
+/// A kind of thing that operators name.
 pub trait Named: Clone {
     /// In an error: `a counter`.
     const WHAT: &'static str;

@@ -7,7 +7,7 @@ use super::beat::State;
 use super::forgetting::{ContentRow, UserRow};
 use super::ids::{Content, SessionId, UserId};
 use super::record::Record;
-use super::recording::Switch;
+use super::recording::{Recording, Switch};
 use super::retention::Retention;
 use super::shard::Region;
 use super::version::Version;
@@ -73,6 +73,14 @@ impl PackedForgetting {
         let switches = row.recording.switches().to_vec();
         let is_empty = row.watermark == 0 && row.floor == 0 && switches.is_empty();
         (!is_empty).then_some(PackedForgetting { watermark: row.watermark, floor: row.floor, switches, version })
+    }
+
+    /// Without data that have expired by the horizon, milliseconds; `None`: all have. An open pause never expires.
+    pub fn unexpired(self, horizon: u64) -> Option<Self> {
+        let recording = Recording::from_parts(self.switches, 0);
+        let mut user = UserRow { watermark: self.watermark, floor: self.floor, recording, ..UserRow::default() };
+        user.prune(horizon);
+        PackedForgetting::of(&user, self.version)
     }
 }
 

@@ -58,14 +58,14 @@ pub struct Thresholds {
 /// The progress of a record, for a viewer who wants to continue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Share of the length (0–1), cut off behind the third decimal; `None` when the length is unknown.
+    /// Share of the length (0–1), cut off after the third decimal; `None` when the length is unknown.
     pub share: Option<f64>,
     pub finished: bool,
     /// Where to go on, milliseconds.
     pub resume: u64,
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "fixtures"))]
 impl Reading {
     /// A content is finished at its end, and resumes from wherever it was left.
     pub fn without_thresholds() -> Self {

@@ -70,10 +70,10 @@ impl Recording {
         if !switch.paused && switch.at <= self.frozen {
             return false;
         }
-        let Err(place) = self.switches.binary_search(&switch) else {
+        let Err(index) = self.switches.binary_search(&switch) else {
             return false;
         };
-        self.switches.insert(place, switch);
+        self.switches.insert(index, switch);
         if self.switches.len() > Self::SWITCHES_MAX {
             self.drop_expired(horizon);
         }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 const DAY_MS: u64 = 86_400_000;
 
-/// Of whole days, it ends with a UTC day: `90d` keeps today and the 89 days before. So all of a day expires at one
-/// moment, and what is counted per day is counted of whole days. Any other retention ends to the millisecond.
+/// How long records are kept. A retention of whole days ends with a UTC day: `90d` keeps today and the 89 days before.
+/// So all of a day expires at one moment, and counts per day are of whole days. Any other one ends to the millisecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Retention {
     ms: u64,
@@ -24,7 +24,7 @@ impl Retention {
         self.ms
     }
 
-    /// What is older has expired, in milliseconds since 1970.
+    /// The moment before which records have expired, milliseconds since 1970.
     pub fn horizon(self, now: u64) -> u64 {
         match self.days() {
             Some(days) => (now / DAY_MS + 1).saturating_sub(days) * DAY_MS,

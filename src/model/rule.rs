@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::beat::Beat;
+use super::beat::{Beat, MILLIS_MAX};
 use super::forgetting::{ContentRow, UserRow};
 use super::moment::Moment;
 use super::record::Record;
@@ -52,6 +52,14 @@ const RATE_MAX: f64 = 16.0;
 #[derive(Clone, Copy, Debug)]
 pub struct Admission {
     pub retention: Retention,
+}
+
+/// The fault of a beat that is rejected as [`Reason::Invalid`]: the field, and what it must be.
+pub fn nonsense(beat: &Beat) -> String {
+    match (0.0..=RATE_MAX).contains(&beat.rate) {
+        false => format!("rate: must be from 0 to {RATE_MAX}"),
+        true => format!("pos, dur, watched and at: must be at most {MILLIS_MAX}"),
+    }
 }
 
 impl Admission {
@@ -129,7 +137,8 @@ pub fn judge(
     }
     let live = row.live(user, moment.horizon);
     let tombstone = row.tombstone.map_or(0, |tombstone| tombstone.at);
-    let floor = if row.record.is_none() { user.floor } else { 0 };
+    // A record that reads do not return counts as gone: one store removes it at once, another later.
+    let floor = if live.is_none() { user.floor } else { 0 };
     if beat.at <= user.watermark.max(tombstone).max(floor) {
         return rejected(Reason::Superseded, live);
     }
@@ -138,7 +147,7 @@ pub fn judge(
         Some(std::cmp::Ordering::Less) => rejected(Reason::Superseded, live),
         Some(std::cmp::Ordering::Greater) | None => {
             let goes_on = |record: &&Record| {
-                // What was played while recording was paused earns nothing: after a pause the counting begins anew.
+                // Time played while recording was paused earns nothing: after a pause the counting begins anew.
                 record.session == beat.session && !user.recording.paused_between(record.at, beat.at)
             };
             let going_on = live.filter(goes_on);

@@ -11,7 +11,7 @@ use super::ids::{Content, SessionId};
 use super::moment::Moment;
 use super::recording::Switch;
 use super::rule::{Verdict, Written, judge};
-use crate::model::version::Version;
+use crate::version::Version;
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -39,7 +39,7 @@ impl User {
         user
     }
 
-    /// What a beat has come to.
+    /// Applies a step; returns the verdict on a beat, and the record written.
     fn apply(&mut self, step: &Step) -> Option<(Verdict, Option<Written>)> {
         match step {
             Step::Beat(beat) => {
@@ -66,7 +66,7 @@ impl User {
         self
     }
 
-    /// What reads return: per content the (at, session, pos) that is kept.
+    /// The records that reads return: per content the (at, session, pos) that is kept.
     fn visible(&self) -> Vec<(Content, u64, SessionId, u64)> {
         let live = self.contents.values().filter_map(|row| row.live(&self.row, 0));
         let mut all: Vec<_> = live.map(|r| (r.content, r.at, r.session, r.pos)).collect();

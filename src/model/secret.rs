@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-/// What stands for a secret wherever settings are shown.
+/// The mask of a secret wherever settings are shown.
 pub const MASK: &str = "********";
 
 /// A text that appears in no log, message or dump. Empty means that none was given.

@@ -1,4 +1,4 @@
-//! Who made a change, for a store that decides rewards itself.
+//! The sender of a change, for a store that decides rewards itself.
 
 use super::ids::ConnectionId;
 use super::rewards::decided::DecidedRules;

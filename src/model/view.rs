@@ -26,7 +26,7 @@ pub struct Viewed {
 /// The views of a content by day.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ViewDays {
-    /// Of all time.
+    /// The views of all time.
     pub total: u64,
     /// Days with views, in their order.
     pub days: Vec<(Day, u64)>,

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use prost::Message;
 
-use crate::model::beat::State;
-use crate::model::forgetting::{ContentRow, Tombstone};
-use crate::model::ids::{Content, SessionId};
-use crate::model::record::Record;
-use crate::model::rewards::credit::Credit;
-use crate::model::rewards::day::Day;
-use crate::model::version::Version;
+use model::beat::State;
+use model::forgetting::{ContentRow, Tombstone};
+use model::ids::{Content, SessionId};
+use model::record::Record;
+use model::rewards::credit::Credit;
+use model::rewards::day::Day;
+use model::version::Version;
 
 #[derive(Clone, PartialEq, Message)]
 pub struct StoredContent {

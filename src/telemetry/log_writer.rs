@@ -16,13 +16,14 @@ use prometheus_client::registry::Registry;
 use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// What may wait.
+/// The most bytes of lines that wait.
 const WAITING_BYTES_MAX: usize = 1 << 20;
-/// What errors may take besides, also while other lines are dropped.
+/// The most bytes that errors may take besides, also while other lines are dropped.
 const ERROR_BYTES_MAX: usize = 256 << 10;
-/// What a line takes beside its text.
+/// The bytes of a line beside its text.
 const LINE_BYTES: usize = 64;
-/// Of whole lines, in one write: up to here a pipe takes it at once, so that lines of processes on one pipe do not mix.
+/// The most bytes of whole lines in one write: up to here a pipe takes it at once, so that lines of processes on one
+/// pipe do not mix.
 const WRITE_BYTES_MAX: usize = 4096;
 /// How long a process that ends waits for the reader of its last lines.
 const LAST_LINES_MAX: Duration = Duration::from_secs(2);

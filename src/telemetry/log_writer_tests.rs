@@ -7,7 +7,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LENGTH: usize = WRITE_BYTES_MAX;
 const ROOM: usize = 10;
 
-/// What is read at the other end, one write at a time; the writer waits for it.
+/// The other end, which reads one write at a time; the writer waits for it.
 struct Pipe(SyncSender<Vec<u8>>);
 
 impl Write for Pipe {

@@ -6,7 +6,7 @@ use prometheus_client::registry::Registry;
 use super::build;
 use super::process::Process;
 
-/// What `/metrics` shows. Process metrics have the names that all exporters share; everything else belongs to a [part].
+/// The registry of `/metrics`. Process metrics have the names that all exporters share; all others belong to a [part].
 pub fn registry() -> Registry {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Process));

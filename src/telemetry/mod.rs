@@ -1,4 +1,4 @@
-//! What operators see: logs, and [`metrics`].
+//! Logs and [`metrics`], for operators.
 //!
 //! No token and no user id is ever logged: users appear as [`MidHash`] makes them, tokens not at all.
 
@@ -18,10 +18,10 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::{Registry, fmt};
 
-use crate::edge::connection::connection_log;
-use crate::model::mid_hash::MidHash;
-use crate::model::secret::Secret;
+use edge::connection::connection_log;
 use log_writer::LogWriter;
+use model::mid_hash::MidHash;
+use model::secret::Secret;
 
 /// Each setting is explained, with its default, in `deploy/heartline.toml`.
 #[derive(Clone, Debug, Deserialize)]
@@ -71,7 +71,7 @@ impl LogConfig {
         Ok(log)
     }
 
-    /// What makes the hashes that stand for users.
+    /// The hasher of user ids for the log.
     pub fn mid_hash(&self) -> MidHash {
         if self.mid_key.is_empty() {
             return MidHash::with_key(&rand::random());
@@ -112,7 +112,7 @@ impl From<Level> for LevelFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ids::UserId;
+    use model::ids::UserId;
 
     fn log(level: Level, mid_key: &str) -> LogConfig {
         LogConfig { level, format: Format::Text, connections: true, mid_key: Secret::new(mid_key.to_owned()) }

@@ -14,14 +14,14 @@ const WRITTEN_WITHIN: Duration = Duration::from_millis(200);
 pub(super) fn log_panics(log: &LogWriter) {
     let log = log.clone();
     panic::set_hook(Box::new(move |panic| {
-        say(panic);
+        report(panic);
         if !log.is_dropping() {
             log.flush(WRITTEN_WITHIN);
         }
     }));
 }
 
-fn say(panic: &PanicHookInfo) {
+fn report(panic: &PanicHookInfo) {
     let thread = thread::current();
     let name = thread.name().unwrap_or("unnamed");
     let place = panic.location().map(ToString::to_string).unwrap_or_default();

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use heartline::config::DEFAULTS;
-use heartline::edge::connection::decoder::Heard;
+use heartline::edge::connection::decoder::Received;
 use heartline::edge::connection::scratch_buffers::ScratchBuffers;
 use heartline::edge::connection::socket::Socket;
 use heartline::edge::connection::stream::Stream;
@@ -63,13 +63,17 @@ async fn echo(mut stream: TcpStream, bench: Rc<ScratchBuffers>) {
     }
     let mut socket = Socket::new(Stream::Plain(stream), &[], bench);
     loop {
-        let said = match socket.hear().await {
-            Heard::Text(text) => socket.tell(|out| out.text(|buffer| buffer.extend_from_slice(text.as_bytes()))).await,
-            Heard::Binary(bytes) => socket.tell(|out| out.binary(|buffer| buffer.extend_from_slice(&bytes))).await,
-            Heard::Alive => Ok(()),
-            Heard::Closed(code) => return socket.part(code).await,
-            Heard::Lost => return socket.lose(),
-            Heard::Wrong(reason) => return socket.close(reason).await,
+        let said = match socket.receive().await {
+            Received::Text(text) => {
+                socket.send_and_flush(|out| out.text(|buffer| buffer.extend_from_slice(text.as_bytes()))).await
+            }
+            Received::Binary(bytes) => {
+                socket.send_and_flush(|out| out.binary(|buffer| buffer.extend_from_slice(&bytes))).await
+            }
+            Received::Alive => Ok(()),
+            Received::Closed(code) => return socket.answer_close(code).await,
+            Received::Lost => return socket.lose(),
+            Received::Wrong(reason) => return socket.close(reason).await,
         };
         if said.is_err() {
             return socket.lose();

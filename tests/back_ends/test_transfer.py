@@ -96,14 +96,15 @@ class Transfer(Scratch):
         self.served.start()
         good = record(7, 1, self.now - 1_000)
         bad = {
-            "{": "EOF while parsing an object",
-            json.dumps({**good, "position": 3}): "unknown field `position`",
+            "{": "is not JSON (column 1)",
+            json.dumps({**good, "position": 3}): "unknown field position; known: mid",
+            json.dumps({**good, "at": self.now // 1_000}): "is in seconds, and must be in milliseconds",
             json.dumps({**good, "at": self.now + 3_600_000}): "clock",
             json.dumps({**good, "at": 1}): "expired",
             json.dumps({**good, "pos": 2**53}): "pos: must be at most 9007199254740991",
             json.dumps({**good, "mid": "8", "device": "x" * 65}): "device: must be at most 64 bytes long",
         }
-        self.file.write_text("\n".join([*bad, "", json.dumps(good)]))
+        self.file.write_text("\n".join([*bad, "", json.dumps({**good, "kind": "1"})]))
         said, complaint = self.run_to(BAD_DATA, "import", self.file)
         self.assertIn(f"1 records are there, 1 of them new or changed; {len(bad)} refused", said)
         refused = [json.loads(line) for line in self.beside(".refused").read_text().splitlines()]

@@ -8,8 +8,8 @@ use heartline::model::counters::CounterKey;
 use heartline::model::counters::direct::{Added, DirectCounter, DirectDefinitions};
 use heartline::model::outbox_entry::OutboxEntry;
 use heartline::storage::counters::{Addition, CounterReads, DirectCounters};
-use heartline::storage::hot_store::embedded::EmbeddedDirect;
 use heartline::storage::outbox::Outbox;
+use heartline::storage_embedded::hot_store::EmbeddedDirect;
 
 use crate::backends::direct_counters::DirectBackend;
 use crate::backends::embedded::{Embedded, JOURNAL};

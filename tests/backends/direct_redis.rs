@@ -11,11 +11,11 @@ use heartline::model::counters::CounterKey;
 use heartline::model::counters::direct::{Added, DirectCounter, DirectDefinitions};
 use heartline::model::outbox_entry::OutboxEntry;
 use heartline::model::shard::Shards;
-use heartline::storage::counters::redis::RedisDirect;
+use heartline::storage::config::redis::RedisConfig;
 use heartline::storage::counters::{Addition, CounterReads, DirectCounters};
 use heartline::storage::outbox::{Outbox, codec};
-use heartline::storage::redis::Redis;
-use heartline::storage::redis::config::RedisConfig;
+use heartline::storage_redis::Redis;
+use heartline::storage_redis::counters::RedisDirect;
 use redis::Connection;
 
 use crate::backends::PATIENCE;

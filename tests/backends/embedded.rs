@@ -5,6 +5,7 @@ use std::fs;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,10 +16,10 @@ use heartline::model::rows_read::RowsRead;
 use heartline::storage::counters::DerivedCounters;
 use heartline::storage::hot_store::HotStore;
 use heartline::storage::hot_store::config::{Backend as StoreKind, Config};
-use heartline::storage::hot_store::embedded::{EmbeddedCounters, EmbeddedStore, OpenError};
 use heartline::storage::notices::Notices;
 use heartline::storage::outbox::Outbox;
 use heartline::storage::views::Views;
+use heartline::storage_embedded::hot_store::{EmbeddedCounters, EmbeddedStore, OpenError};
 use tempfile::TempDir;
 
 use crate::backends::PATIENCE;
@@ -278,9 +279,12 @@ fn a_list_is_of_one_moment_while_beats_arrive() {
     // Several slices lie between the first row and the last.
     let last = 1_000;
     commit(&store, (0..=last).map(|oid| beat_of(USER, content(oid), 1_000)).collect());
-    let writer = store.clone();
+    let (writer, listed) = (store.clone(), Arc::new(AtomicUsize::new(0)));
+    let (until, enough) = (Instant::now() + PATIENCE, listed.clone());
     let writer = thread::spawn(move || {
-        for at in 2_000..2_300 {
+        // Lists may be slow and commits fast.
+        let goes_on = |at: &u64| *at < 2_300 || enough.load(Ordering::Relaxed) <= 3 && Instant::now() < until;
+        for at in (2_000..).take_while(goes_on) {
             // Both in one step.
             commit(&writer, vec![beat_of(USER, content(0), at), beat_of(USER, content(last), at)]);
         }
@@ -292,6 +296,7 @@ fn a_list_is_of_one_moment_while_beats_arrive() {
         let at = |oid| page.records.iter().find(|record| record.content.oid == oid).map(|record| record.at);
         assert_eq!(at(0), at(last));
         moments.insert(at(0));
+        listed.store(moments.len(), Ordering::Relaxed);
     }
     writer.join().unwrap();
     assert!(moments.len() > 3, "listed {moments:?}");

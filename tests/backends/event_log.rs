@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use heartline::model::ids::{Content, SessionId, UserId};
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::storage::event_bus::config::{Backend, Config};
-use heartline::storage::event_bus::embedded::{ClockCheck, EmbeddedLog};
 use heartline::storage::event_bus::{EventLog, EventTopic};
+use heartline::storage_embedded::event_bus::{ClockCheck, EmbeddedLog};
 use rand::RngExt;
 
 use crate::backends::bus::publish;

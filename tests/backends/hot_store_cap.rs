@@ -97,6 +97,21 @@ pub fn a_late_content_takes_the_place_of_a_newer_deleted_one<B: Backend>() {
     assert!(!written(&backend, 2, 5_000), "deleted is deleted");
 }
 
+pub fn a_cleared_content_comes_back_only_above_the_floor<B: Backend>() {
+    let mut backend = B::fresh(capped(2));
+    assert!(written(&backend, 1, 1_000));
+    commit(&backend.store(), vec![delete(&[2], 5_000)]);
+    assert!(written(&backend, 3, 4_000), "2 gave way: the floor is 5,000");
+    commit(&backend.store(), vec![clear(2_000)]);
+    for _ in 0..2 {
+        assert!(!written(&backend, 1, 3_000), "whether its record was removed or is only hidden");
+        backend.reopen(capped(2));
+    }
+    assert!(written(&backend, 1, 5_001));
+    assert!(written(&backend, 3, 4_500), "its record is there: the floor does not count");
+    assert_eq!(kept(&backend), [1, 3]);
+}
+
 pub fn many_deleted_contents_give_way_in_their_order<B: Backend>() {
     let backend = B::fresh(capped(600));
     let store = backend.store();

@@ -155,7 +155,7 @@ pub fn pages_hold_what_does_not_move_once_while_newer_contents_come_and_go<B: Ba
     assert!(lists > 5, "{lists} lists");
 }
 
-pub fn a_page_goes_on_behind_a_cursor_whose_content_is_gone<B: Backend>() {
+pub fn a_page_goes_on_after_a_cursor_whose_content_is_gone<B: Backend>() {
     let backend = B::fresh(ROOMY);
     let store = backend.store();
     commit(&store, (0..60).map(|oid| beat_of(USER, content(oid), 1_000)).collect());

@@ -64,7 +64,7 @@ fn watched(at: u64, session: u64) -> u64 {
 }
 
 fn asks() -> impl Strategy<Value = RuleSet> {
-    (0usize..8).prop_map(|bits| (0..3).filter(|place| bits & (1 << place) != 0).collect())
+    (0usize..8).prop_map(|bits| (0..3).filter(|index| bits & (1 << index) != 0).collect())
 }
 
 /// Beats of one slot: the newest, and so many seconds before it the others.

@@ -42,14 +42,14 @@ fn day() -> Day {
     Day::of_number(20_777)
 }
 
-fn asks(places: &[usize]) -> RuleSet {
-    places.iter().copied().collect()
+fn asks(indexes: &[usize]) -> RuleSet {
+    indexes.iter().copied().collect()
 }
 
 /// A beat that was made `age` ago, after so much of its session; milliseconds.
-fn played(user: UserId, oid: u64, now: u64, watched: u64, places: &[usize]) -> Change {
+fn played(user: UserId, oid: u64, now: u64, watched: u64, indexes: &[usize]) -> Change {
     let beat = Beat { watched: Some(watched), ..beat(content(oid), now, 1) };
-    change(user, Action::beat(beat, Arc::from("tv"), asks(places)))
+    change(user, Action::beat(beat, Arc::from("tv"), asks(indexes)))
 }
 
 fn commit(store: &Arc<dyn HotStore>, now: u64, changes: Vec<Change>) -> Vec<Decided> {

@@ -48,7 +48,7 @@ fn rewarding(on: u16, claims_max: u64) -> Rewarding {
     Rewarding { rules: Arc::new(rules), today, claims_max }
 }
 
-/// A beat that asks for everything. `at`: behind [`NOW`], milliseconds.
+/// A beat that asks for everything. `at`: after [`NOW`], milliseconds.
 fn beat_at(user: UserId, content: Content, session: u64, at: u64) -> Change {
     let beat = Beat { session: SessionId(session), watched: Some(at), ..beat(content, NOW + at, session) };
     change(user, Action::beat(beat, Arc::from("tv"), rewarding(0, 0).rules.all()))

@@ -25,9 +25,10 @@ mod owner_queues_embedded;
 mod owner_queues_ends;
 mod owner_queues_leases;
 mod owner_queues_replay;
+mod owner_queues_states;
 pub mod plain_store;
 pub mod plain_user;
-mod redis;
+pub mod redis;
 mod redis_counters;
 mod redis_listed;
 mod redis_looks;
@@ -36,6 +37,7 @@ mod redis_owner_queues;
 mod redis_owner_search;
 mod redis_slots;
 mod redis_store;
+mod redis_trim;
 mod redis_views;
 pub mod requests;
 mod revocation_file;
@@ -80,6 +82,7 @@ macro_rules! hot_store_suite {
             deleted_contents_count,
             deleted_contents_give_way_before_live_ones,
             a_late_content_takes_the_place_of_a_newer_deleted_one,
+            a_cleared_content_comes_back_only_above_the_floor,
             many_deleted_contents_give_way_in_their_order,
             a_lowered_cap_is_reached_by_and_by,
             more_contents_than_are_remembered_as_the_oldest,
@@ -108,7 +111,7 @@ macro_rules! hot_store_suite {
             a_list_counts_every_row_that_it_looks_at,
             a_page_is_of_one_moment_while_commits_go_on,
             pages_hold_what_does_not_move_once_while_newer_contents_come_and_go,
-            a_page_goes_on_behind_a_cursor_whose_content_is_gone,
+            a_page_goes_on_after_a_cursor_whose_content_is_gone,
         }
         hot_store_finished {
             a_list_of_finished_records_holds_those_alone,
@@ -254,6 +257,7 @@ macro_rules! owner_queues_suite {
             everything_is_there_after_the_end_of_the_process,
             workers_at_one_time_share_the_owners,
         }
+        owner_queues_states { totals_tell_the_states_of_owners, }
         owner_queues_bounds {
             what_is_too_much_goes_to_the_dead_letters,
             a_queue_has_a_bound_of_bytes,

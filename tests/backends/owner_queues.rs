@@ -56,7 +56,7 @@ pub fn subscriber(path: &str) -> Arc<Subscriber> {
     })
 }
 
-fn put(ends: &[(&str, Offset)]) -> Change {
+pub fn put(ends: &[(&str, Offset)]) -> Change {
     Change::Put { subscriber: subscriber("hook"), ends: offsets(ends) }
 }
 
@@ -65,7 +65,7 @@ fn failing(tries: u32) -> Status {
     Status { failing: Some(Failing { since: 5, tries }), last_failure: Some(failure), ..Status::default() }
 }
 
-fn state(state: State) -> Status {
+pub fn state(state: State) -> Status {
     Status { state, ..Status::default() }
 }
 
@@ -74,7 +74,7 @@ pub fn all_done(taken: &Taken) -> Done {
     Done { delivered_to, delivered, status: Status::default(), slow: false, pause: Duration::ZERO }
 }
 
-fn nothing_done(status: Status, pause: Duration) -> Done {
+pub fn nothing_done(status: Status, pause: Duration) -> Done {
     Done { delivered_to: None, delivered: 0, status, slow: false, pause }
 }
 

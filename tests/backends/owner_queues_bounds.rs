@@ -17,8 +17,8 @@ pub fn what_is_too_much_goes_to_the_dead_letters<B: QueuesBackend>() {
     let letters: Vec<_> = dead.iter().map(|letter| (offset_of(&letter.event), letter.reason)).collect();
     assert_eq!(letters, [1, 2, 3].map(|offset| (offset, DeadReason::QueueFull)));
     assert_eq!((queue.owner().depth, queue.owner().dead), (5, 3));
-    let (first, behind) = (queue.dead(0, 1), queue.dead(dead[0].number, 100));
-    assert_eq!((first, behind), (dead[..1].to_vec(), dead[1..].to_vec()), "they are read in pages");
+    let (first, after) = (queue.dead(0, 1), queue.dead(dead[0].number, 100));
+    assert_eq!((first, after), (dead[..1].to_vec(), dead[1..].to_vec()), "they are read in pages");
     assert_eq!(queue.drained(), [4, 5, 6, 7, 8]);
     assert_eq!(wait(queue.all.resend(queue.id.clone())).unwrap(), Some(3));
     assert_eq!((queue.drained(), queue.owner().dead), (vec![1, 2, 3], 0));

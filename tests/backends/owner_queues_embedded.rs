@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use heartline::storage::owner_queues::embedded::EmbeddedQueues;
 use heartline::storage::owner_queues::{Bounds, OwnerQueues};
+use heartline::storage_embedded::owner_queues::EmbeddedQueues;
 
 use crate::backends::owner_queues::QueuesBackend;
 

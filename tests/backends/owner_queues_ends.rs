@@ -34,7 +34,7 @@ pub fn leases_that_end_together_are_all_ended<B: QueuesBackend>() {
     let answered = async {
         let mut endings: Vec<(usize, Ending)> = taken.iter().map(end).enumerate().collect();
         endings.retain_mut(|(_, ending)| ending.now_or_never().is_none());
-        endings.retain(|(place, _)| place % IMPATIENT != 0);
+        endings.retain(|(index, _)| index % IMPATIENT != 0);
         join_all(endings.into_iter().map(|(_, ending)| ending)).await
     };
     wait(async { timeout(PATIENCE, answered).await }).expect("all that wait are answered");

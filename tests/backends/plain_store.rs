@@ -46,10 +46,10 @@ impl PlainStore {
     pub fn commit(&mut self, now: u64, rewards: &Rewarding, changes: &[Change]) -> PlainCommit {
         let horizon = self.limits.horizon(now);
         let mut decider = Decider::new(now, horizon, self.limits.records_per_user, rewards);
-        let outcomes = changes.iter().enumerate().map(|(place, change)| {
+        let outcomes = changes.iter().enumerate().map(|(index, change)| {
             let kept = self.users.entry(change.user).or_default();
             let Ok(mut draft) = Draft::new(&*kept);
-            let Ok(outcome) = decider.decide(&mut draft, place, change.user, &change.action);
+            let Ok(outcome) = decider.decide(&mut draft, index, change.user, &change.action);
             let drafted = draft.finish();
             self.outbox.extend(drafted.claims.iter().map(|made| made.claim.clone()));
             kept.store(drafted);

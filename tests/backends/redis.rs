@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use heartline::model::ids::UserId;
 use heartline::model::shard::Shards;
+use heartline::storage::config::redis::RedisConfig;
 use heartline::storage::hot_store::HotStore;
-use heartline::storage::hot_store::redis::{RedisStore, Settings};
 use heartline::storage::notices::Notices;
 use heartline::storage::outbox::Outbox;
-use heartline::storage::redis::Redis;
-use heartline::storage::redis::config::RedisConfig;
-use heartline::storage::redis::prepare::prepare;
+use heartline::storage_redis::Redis;
+use heartline::storage_redis::hot_store::{RedisStore, Settings};
+use heartline::storage_redis::prepare::prepare;
 use redis::{Client, Connection, FromRedisValue, cmd};
 use tempfile::TempDir;
 

@@ -8,23 +8,25 @@ use std::time::{Duration, Instant};
 use heartline::model::change::Action;
 use heartline::model::counters::{CounterId, CounterKey, Definitions, Generations, Recount};
 use heartline::model::ids::UserId;
+use heartline::model::page::Page;
+use heartline::model::rows_read::RowsRead;
+use heartline::storage::config::redis::RedisConfig;
 use heartline::storage::counters::{Answer, CounterReads, DerivedCounters};
-use heartline::storage::hot_store::redis::{RedisCounters, RedisStore};
 use heartline::storage::hot_store::{Group, HotStore, Positions};
 use heartline::storage::outbox::Outbox;
-use heartline::storage::redis::Redis;
-use heartline::storage::redis::config::RedisConfig;
 use heartline::storage::sums::PendingSums;
-use heartline::storage::sums::redis::RedisSums;
+use heartline::storage_redis::Redis;
+use heartline::storage_redis::hot_store::{RedisCounters, RedisStore};
+use heartline::storage_redis::sums::RedisSums;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::sync::{Notify, oneshot};
 
 use crate::backends::PATIENCE;
-use crate::backends::counters::{COUNTERS, CountersBackend, Records, all, definitions};
+use crate::backends::counters::{COUNTERS, CountersBackend, Records, all, definitions, recount};
 use crate::backends::redis::{OnRedis, Servers, Single, open_remembering, tell};
 use crate::backends::requests::*;
-use crate::backends::statistics::FakeStatistics;
+use crate::backends::statistics::{FakeStatistics, Fault};
 use crate::backends::views_gateway::Gateway;
 
 /// A gateway writes the flights.
@@ -162,10 +164,21 @@ fn each_change_is_counted_once_whatever_is_cut_or_refused() {
     backend.flush();
     let mut records = Records::default();
     for user in (0..USERS).map(UserId) {
-        let page = list(&backend.store(), user, everything());
+        let page = list_after_cuts(&backend.store(), user);
         records.0.extend(page.records.into_iter().map(|record| ((user, record.content), record)));
     }
     assert_eq!(all(&*counters, &definitions), records.counted(&definitions));
+}
+
+/// The first read may meet a connection that was cut.
+fn list_after_cuts(store: &Arc<dyn HotStore>, user: UserId) -> Page {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match wait(store.list(user, everything(), NOW, RowsRead::default())) {
+            Ok(page) => return page,
+            Err(error) => assert!(Instant::now() < until, "{error}"),
+        }
+    }
 }
 
 const USERS: u64 = 10;
@@ -199,6 +212,34 @@ fn write(store: &RedisStore, seed: u64, progress: &Progress, shown: &impl Fn() -
         }
         progress.written.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// Each flight and each read takes far longer than it takes until the next flight begins, also on a busy machine.
+#[test]
+#[ignore = "needs Redis: tests/run redis"]
+fn a_recount_ends_while_one_flight_follows_another() {
+    let backend = RedisCounted::<Single>::fresh(ROOMY);
+    let definitions = definitions(COUNTERS, 0.9);
+    let counters = backend.counters(definitions.clone());
+    drop(all(&*counters, &definitions));
+    backend.statistics.fail(Fault::Delayed(Duration::from_millis(200)));
+    let (store, is_over, until) = (backend.store(), AtomicBool::new(false), Instant::now() + 2 * PATIENCE);
+    let before = backend.statistics.asked().len();
+    let recount = thread::scope(|scope| {
+        scope.spawn(|| {
+            for at in (1_000..).take_while(|_| !is_over.load(Ordering::Relaxed) && Instant::now() < until) {
+                let beat = beat_of(UserId(at % USERS), content(at % 4), at);
+                // None is committed while the shards learn of a new generation.
+                let _ = wait(store.commit(&Group::unrewarded(at, vec![beat])));
+            }
+        });
+        let recount = recount(&*counters, &definitions.counters[0].id, Vec::new());
+        is_over.store(true, Ordering::Relaxed);
+        recount
+    });
+    assert_eq!(recount.differences, []);
+    assert!(backend.statistics.asked().len() > before, "flights were written meanwhile");
+    backend.statistics.recover();
 }
 
 /// A gateway has changed the generations, and ended before the shards named them.

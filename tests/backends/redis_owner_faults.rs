@@ -11,11 +11,11 @@ use heartline::model::subscribers::SubscriberId;
 use heartline::storage::event_bus::Offset;
 use heartline::storage::event_bus::part::Offsets;
 use heartline::storage::event_bus::source::Cursors;
-use heartline::storage::owner_queues::redis::unit;
 use heartline::storage::owner_queues::{
     Append, Appended, Change, Ended, Limit, OwnerQueues, Revision, Unreadable, Version,
 };
 use heartline::storage::store_error::Answer;
+use heartline::storage_redis::owner_queues::unit;
 use redis::Connection;
 
 use crate::backends::PATIENCE;

@@ -8,16 +8,16 @@ use std::time::Duration;
 use heartline::model::subscribers::{
     EventType, Failing, Filter, Newer, PauseReason, Secrets, SigningSecret, State, Status, Subscriber, SubscriberId,
 };
+use heartline::storage::config::redis::RedisConfig;
 use heartline::storage::event_bus::Offset;
 use heartline::storage::event_bus::part::{Offsets, Part};
-use heartline::storage::owner_queues::redis::{RedisQueues, unit};
 use heartline::storage::owner_queues::{
     Append, Appended, Bounds, Change, Changed, DeadReason, Done, Ended, Fill, Filled, Limit, OwnerQueues, Revision,
     Taken, Unreadable, Version,
 };
-use heartline::storage::redis::Redis;
-use heartline::storage::redis::config::RedisConfig;
-use heartline::storage::redis::prepare::prepare;
+use heartline::storage_redis::Redis;
+use heartline::storage_redis::owner_queues::{RedisQueues, unit};
+use heartline::storage_redis::prepare::prepare;
 use redis::{Connection, cmd};
 
 use crate::backends::owner_queues::{Queue, QueuesBackend};

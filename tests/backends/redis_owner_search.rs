@@ -7,8 +7,8 @@ use std::time::Duration;
 use heartline::model::subscribers::{Failing, PauseReason, State, Status};
 use heartline::storage::event_bus::Offset;
 use heartline::storage::event_bus::part::Offsets;
-use heartline::storage::owner_queues::redis::{RedisQueues, unit};
 use heartline::storage::owner_queues::{Append, Bounds, Change, Done, Fill, Limit, OwnerQueues, Taken};
+use heartline::storage_redis::owner_queues::{RedisQueues, unit};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use redis::Connection;
@@ -155,8 +155,8 @@ fn check(connection: &mut Connection, name: &str, sums: &mut Sums) {
         .iter()
         .map(|entry| entry.split_once(' ').map(|(number, event)| (number.parse().unwrap(), event)).unwrap())
         .collect();
-    let [quick, slow, ages, ids, changes] =
-        ["qc", "qw", "qa", "qi", "qv"].map(|key| scores(connection, &format!("{tag}:{key}")).get(name).copied());
+    let [quick, slow, ages, ids, changes, failing, stopped] = ["qc", "qw", "qa", "qi", "qv", "qf", "qx"]
+        .map(|key| scores(connection, &format!("{tag}:{key}")).get(name).copied());
     let dead: u64 = tell(connection, &["XLEN", &format!("{tag}:qd:{name}")]);
     let filled: bool = tell(connection, &["SISMEMBER", &format!("{tag}:qr"), name]);
     let has_definition: bool = tell(connection, &["EXISTS", &format!("{tag}:qp:{name}")]);
@@ -174,6 +174,10 @@ fn check(connection: &mut Connection, name: &str, sums: &mut Sums) {
     assert_eq!(ages.is_some(), events > 0, "the age of what is queued is known");
     assert!(ages.is_none_or(|age| age <= entries[0].0), "and is no less");
     assert_eq!((ids.is_some(), has_definition), (exists, exists), "an owner is listed");
+    let state = record.get("w").map(String::as_str);
+    let since = record.get("g").and_then(|failing| failing.split(' ').next()?.parse().ok());
+    assert_eq!(failing, since.filter(|_| state == Some("active")), "an owner that is failing is listed");
+    assert_eq!(stopped.is_some(), state.is_some_and(|state| state != "active"), "and one that is stopped");
     assert_eq!(filled, record.contains_key("r"), "a replay is listed");
     assert!(exists || record.keys().all(|field| ["v", "l", "x"].contains(&field.as_str())), "what is deleted is gone");
     assert!(changes.unwrap_or(0) >= number("v"), "a change is told");

@@ -41,10 +41,10 @@ impl Moving {
         let slot: u16 = tell(&mut nodes[0], &["CLUSTER", "KEYSLOT", key]);
         let slot = slot.to_string();
         let keys_in = |node: &mut Connection| tell::<usize>(node, &["CLUSTER", "COUNTKEYSINSLOT", &slot]);
-        let place = nodes.iter_mut().position(|node| keys_in(node) > 0).unwrap();
-        let mut from = nodes.remove(place);
+        let index = nodes.iter_mut().position(|node| keys_in(node) > 0).unwrap();
+        let mut from = nodes.remove(index);
         let mut to = nodes.remove(0);
-        let there = usize::from(place == 0);
+        let there = usize::from(index == 0);
         let [from_id, id] = [&mut from, &mut to].map(|node| tell::<String>(node, &["CLUSTER", "MYID"]));
         tell::<()>(&mut to, &["CLUSTER", "SETSLOT", &slot, "IMPORTING", &from_id]);
         tell::<()>(&mut from, &["CLUSTER", "SETSLOT", &slot, "MIGRATING", &id]);

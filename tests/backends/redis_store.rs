@@ -15,9 +15,9 @@ use heartline::model::rewards::rule::{Per, RewardRule, RuleMemory, RuleSet, Rule
 use heartline::model::rows_read::RowsRead;
 use heartline::model::rule::{Reason, Verdict};
 use heartline::model::shard::Shards;
-use heartline::storage::hot_store::redis::RedisStore;
 use heartline::storage::hot_store::{Committed, Group, HotStore, Positions, StoreError};
 use heartline::storage::outbox::Outbox;
+use heartline::storage_redis::hot_store::RedisStore;
 use redis::{Connection, cmd};
 
 use crate::backends::PATIENCE;
@@ -61,7 +61,8 @@ fn costs_so_many_calls<S: Servers>(scripts: impl Fn(u64) -> u64) {
     commit(&store, beats(1_000));
     let mut connections: Vec<Connection> = backend.servers().all().iter().map(connection).collect();
     // What looks after the connections asks now and then; it is not of this group.
-    let own = ["ping", "info", "config|get", "config|resetstat", "get", "time", "cluster|shards", "cluster|slots"];
+    let own =
+        ["ping", "info", "config|get", "config|resetstat", "get", "setex", "time", "cluster|shards", "cluster|slots"];
     calls(&mut connections);
     commit(&store, beats(2_000));
     let mut calls = calls(&mut connections);

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use heartline::storage::config::redis::RedisConfig;
 use heartline::storage::hot_store::HotStore;
-use heartline::storage::redis::Redis;
-use heartline::storage::redis::config::RedisConfig;
 use heartline::storage::sums::PendingSums;
-use heartline::storage::sums::redis::RedisSums;
 use heartline::storage::views::Views;
+use heartline::storage_redis::Redis;
+use heartline::storage_redis::sums::RedisSums;
 
 use crate::backends::PATIENCE;
 use crate::backends::hot_store_views::PlaybackBackend;

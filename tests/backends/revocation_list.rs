@@ -1,10 +1,13 @@
 //! What every list of revocations promises.
 
+use std::time::{Duration, Instant};
+
 use heartline::model::ids::UserId;
 use heartline::model::revocation::{Revocation, Revoked};
 use heartline::storage::revocation_list::{ListError, REVOCATIONS_MAX, RevocationList};
 
 const NOW: u64 = 1_795_150_000_000;
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn user(mid: u64) -> Revoked {
     Revoked::User(UserId(mid))
@@ -14,8 +17,19 @@ fn token(id: &str) -> Revoked {
     Revoked::Token(id.into())
 }
 
+/// Its answer. A full list is read in steps, and all of them have the time of one call: on a busy machine it is not enough.
+fn answered<T>(call: impl Fn() -> Result<T, ListError>) -> Result<T, ListError> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match call() {
+            Err(broken @ ListError::Broken { .. }) if Instant::now() < until => eprintln!("{broken}"),
+            answer => return answer,
+        }
+    }
+}
+
 fn all(list: &dyn RevocationList) -> Vec<Revocation> {
-    let (_, mut all) = list.load(None).unwrap().expect("no edition is known");
+    let (_, mut all) = answered(|| list.load(None)).unwrap().expect("no edition is known");
     all.sort_by_key(|revocation| format!("{:?}", revocation.what));
     all
 }
@@ -65,11 +79,12 @@ pub fn a_removal_that_is_late_leaves_a_later_revocation(open: impl Fn() -> Box<d
 /// Of the same. `fill` makes it of so many users, from 0 on, all until the moment that is given.
 pub fn a_full_list_takes_no_more_until_some_have_expired(list: &dyn RevocationList, fill: impl FnOnce(usize, u64)) {
     fill(REVOCATIONS_MAX, NOW + 10);
+    let add = |revocation, now_ms| answered(|| list.add(revocation, now_ms));
     let more = Revocation { what: token("a"), at_ms: NOW, until_ms: None };
-    assert!(matches!(list.add(&more, NOW), Err(ListError::Full)));
+    assert!(matches!(add(&more, NOW), Err(ListError::Full)));
     let again = Revocation { what: user(0), at_ms: NOW + 1, until_ms: None };
-    assert_eq!(list.add(&again, NOW).unwrap(), again, "one that is there already");
-    assert_eq!(list.add(&more, NOW + 10).unwrap(), more);
+    assert_eq!(add(&again, NOW).unwrap(), again, "one that is there already");
+    assert_eq!(add(&more, NOW + 10).unwrap(), more);
     let kept: Vec<_> = all(list).into_iter().filter(|revocation| revocation.holds(NOW + 10)).collect();
     assert_eq!(kept, [more, again]);
 }

@@ -8,7 +8,11 @@ const TARGET_PX_MIN = 44;
 
 export async function assertAccessible(page, what) {
   await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(() => window.axe.run({ resultTypes: ['violations'] }));
+  const { violations } = await page.evaluate(() => {
+    // Of colours that the system paints instead of the page's axe sees only half.
+    const ours = !matchMedia('(forced-colors: active)').matches;
+    return window.axe.run({ resultTypes: ['violations'], rules: { 'color-contrast': { enabled: ours } } });
+  });
   const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join('; ')}`);
   assert.deepEqual(found, [], `axe: ${what}`);
 }

@@ -75,10 +75,36 @@ export const steps = [
       await gateway.kill();
       await gateway.start();
       await page.reload();
-      await receivers.until('receiver', 'depth', 1);
-      // It is healthy since the restart.
+      // It is healthy since the restart, and has confirmed nothing before.
+      await receivers.root.waitFor({ state: 'visible' });
       await receivers.click('healthy');
       await receivers.until('receiver', 'received', 1);
+      await receivers.until('receiver', 'depth', 0);
+    },
+  ],
+  [
+    'broken, it owes twenty rewards that the page sends, and is amber; its neighbour has them',
+    async ({ demo: { receivers }, memory, shot }) => {
+      await receivers.until('receiver', 'state', 'active');
+      memory.neighbour = Number(await receivers.value('neighbour', 'received'));
+      const green = await paintOfQueue(receivers);
+      await receivers.click('broken');
+      await receivers.click('send');
+      assert.equal(await receivers.part('send').getAttribute('aria-disabled'), 'true');
+      await receivers.until('neighbour', 'received', memory.neighbour + 20);
+      await receivers.until('receiver', 'depth', 20);
+      await receivers.until('receiver', 'state', 'failing');
+      const [amber, soft] = await Promise.all(['--earned', '--soft'].map((name) => paint(receivers, name)));
+      assert.notEqual(amber, green);
+      assert.equal(await paintOfQueue(receivers), amber);
+      for (const [name, color] of [['receiver', amber], ['neighbour', soft]]) {
+        const served = receivers.card(name).locator('[data-role=served]');
+        assert.equal(await served.evaluate((line) => getComputedStyle(line).color), color, name);
+      }
+      await receivers.root.locator('[data-role=send][aria-disabled=false]').waitFor();
+      assert.equal(await receivers.part('fault').isVisible(), false);
+      await shot('receivers-failing');
+      await receivers.click('healthy');
       await receivers.until('receiver', 'depth', 0);
     },
   ],
@@ -88,6 +114,23 @@ export const steps = [
       await receivers.click('unsubscribe');
       await receivers.part('cards').waitFor({ state: 'hidden' });
       await receivers.part('subscribe').waitFor({ state: 'visible' });
+      assert.equal(await receivers.part('send').isVisible(), false);
     },
   ],
 ];
+
+function paintOfQueue(receivers) {
+  const queue = receivers.card('receiver').locator('[data-role=queue]');
+  return queue.evaluate((bar) => getComputedStyle(bar, '::before').backgroundColor);
+}
+
+// The colour of that name, as a style has it.
+function paint(receivers, name) {
+  return receivers.root.evaluate((root, name) => {
+    const probe = root.appendChild(document.createElement('i'));
+    probe.style.color = `var(${name})`;
+    const { color } = getComputedStyle(probe);
+    probe.remove();
+    return color;
+  }, name);
+}

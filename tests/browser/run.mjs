@@ -35,12 +35,12 @@ const beatsEvery = (interval) => ({ HEARTLINE__SOCKET__HEARTBEAT_INTERVAL: inter
 
 // The longest first. Each has a gateway and a page of its own.
 const STORIES = [
+  { name: 'looks', tell: ({ browser, gateway }) => looks(browser, gateway.url, SHOTS), settings: beatsEvery('1s') },
   { name: 'crowd', tell: tell(crowdSteps, SMALLER) },
   { name: 'guide', tell: tell(guideSteps, SMALLER) },
   { name: 'rewards', tell: tell(rewardSteps, WIDE), settings: beatsEvery('3s') },
   { name: 'views', tell: tell(viewSteps, WIDE), settings: beatsEvery('1s') },
   { name: 'receivers', tell: tell(receiverSteps, WIDE), settings: beatsEvery('1s') },
-  { name: 'looks', tell: ({ browser, gateway }) => looks(browser, gateway.url, SHOTS), settings: beatsEvery('1s') },
   { name: 'packs', tell: tell(packSteps, WIDE), settings: beatsEvery('1s'), tiers: HistoryTiers },
   { name: 'audience', tell: tell(audienceSteps, WIDE), settings: beatsEvery('1s') },
   { name: 'loss', tell: tell(lossSteps, SMALLER) },

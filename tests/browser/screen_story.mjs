@@ -2,7 +2,7 @@
 // one before it left.
 import assert from 'node:assert/strict';
 import { assertAccessible, assertTouchTargets } from './accessibility.mjs';
-import { assertCoversNothing, assertReadable } from './sight.mjs';
+import { assertCoversNothing, assertLabelsWhole, assertReadable, assertTimeInSight } from './sight.mjs';
 
 const TOASTS = '[data-role=toast]';
 
@@ -31,6 +31,13 @@ export const steps = [
       ]);
       assert.equal(await phone.part('resume').isVisible(), false);
       for (const cover of [TOASTS, '.watching']) await assertCoversNothing(page, cover);
+      // They lie on the colour of the device, from which they come.
+      const [band, casing] = await phone.root.evaluate((device) => {
+        return ['.toasts', '.casing'].map((part) => getComputedStyle(device.querySelector(part)).backgroundColor);
+      });
+      assert.equal(band, casing);
+      await assertLabelsWhole(page, 'with toasts');
+      await assertTimeInSight(page, 'with toasts');
       await assertReadable(page, 'with toasts');
       await assertTouchTargets(page, 'with toasts');
       await shot(`${story}-toasts`);

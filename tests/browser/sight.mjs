@@ -12,6 +12,21 @@ export async function assertCoversNothing(page, selector) {
   assert.deepEqual(await covered.jsonValue(), [], `${selector}: covered`);
 }
 
+// All words of the heart lines are on their papers.
+export async function assertLabelsWhole(page, what) {
+  assert.deepEqual(await page.evaluate(cutLabels), [], `${what}: labels of a heart line`);
+}
+
+// The time that the clips show in their picture is in sight, and nothing lies over it.
+export async function assertTimeInSight(page, what) {
+  assert.deepEqual(await page.evaluate(hiddenTimes), [], `${what}: the time in a picture`);
+}
+
+// The parts of this one do not lie over each other.
+export async function assertApart(page, parts, what) {
+  assert.deepEqual(await page.evaluate(overlaps, parts), [], `${what}: parts that overlap`);
+}
+
 // Runs in the page: what makes it scroll sideways.
 function tooWide() {
   const page = document.documentElement;
@@ -54,4 +69,56 @@ function under(selector) {
   };
   const covered = covers.flatMap((cover) => all.filter((element) => apart(cover, element) && meet(cover, element)));
   return covered.map((element) => element.outerHTML.slice(0, 120));
+}
+
+// Runs in the page.
+function cutLabels() {
+  const ROUNDING_PX = 1;
+  const cut = [];
+  for (const sheet of document.querySelectorAll('[data-role=sheet]')) {
+    const { top, bottom } = sheet.getBoundingClientRect();
+    for (const label of sheet.querySelectorAll('text')) {
+      const box = label.getBoundingClientRect();
+      const whole = box.top >= top - ROUNDING_PX && box.bottom <= bottom + ROUNDING_PX;
+      if (!whole) cut.push(`${label.textContent}: ${box.top} to ${box.bottom}, of ${top} to ${bottom}`);
+    }
+  }
+  return cut;
+}
+
+// Runs in the page: devices in whose picture the clip's time is cut off or covered.
+function hiddenTimes() {
+  // Where make-clip.sh puts the time, in pixels of the clip.
+  const TIME = { left: 36, right: 222, top: 30, bottom: 98 };
+  const hidden = [];
+  for (const device of document.querySelectorAll('[data-device]')) {
+    const video = device.querySelector('video');
+    const { videoWidth: width, videoHeight: height } = video;
+    const picture = video.getBoundingClientRect();
+    const scale = Math.max(picture.width / width, picture.height / height);
+    const [across, down] = getComputedStyle(video).objectPosition.split(' ').map((share) => parseFloat(share) / 100);
+    const x = (pixels) => picture.left + (picture.width - width * scale) * across + pixels * scale;
+    const y = (pixels) => picture.top + (picture.height - height * scale) * down + pixels * scale;
+    const time = { left: x(TIME.left), right: x(TIME.right), top: y(TIME.top), bottom: y(TIME.bottom) };
+    const beside = time.left < picture.left || time.right > picture.right;
+    const cut = beside || time.top < picture.top || time.bottom > picture.bottom;
+    if (cut) hidden.push(`${device.dataset.device}: ${JSON.stringify(time)} of ${JSON.stringify(picture)}`);
+    for (const over of device.querySelectorAll('.resume, .elsewhere, .watching, .unrecorded, .toast')) {
+      const box = over.getBoundingClientRect();
+      const meets = box.left < time.right && time.left < box.right && box.top < time.bottom && time.top < box.bottom;
+      if (over.checkVisibility() && meets) hidden.push(`${device.dataset.device}: under "${over.textContent}"`);
+    }
+  }
+  return hidden;
+}
+
+// Runs in the page.
+function overlaps(selector) {
+  const parts = [...document.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+  const boxes = parts.map((part) => [part.textContent.trim().slice(0, 20) || part.tagName, part.getBoundingClientRect()]);
+  const across = (one, other) => one.left < other.right && other.left < one.right;
+  const meet = (one, other) => across(one, other) && one.top < other.bottom && other.top < one.bottom;
+  return boxes.flatMap(([name, box], index) => {
+    return boxes.slice(index + 1).filter(([, other]) => meet(box, other)).map(([other]) => `${name} and ${other}`);
+  });
 }

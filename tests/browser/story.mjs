@@ -45,6 +45,9 @@ export const steps = [
       await tv.untilShown('resume');
       near(await tv.number('resume', 'data-pos'), paused, 'offered on the TV');
       assert.equal(await tv.value('resume', 'data-from'), 'phone');
+      const clock = await phone.part('clock').textContent();
+      assert.equal(await tv.part('resume').textContent(), `Continue at ${clock} from the phone`);
+      assert.equal(await tv.part('history').locator('.where').first().textContent(), `${clock} on the phone`);
       await shot('offered');
     },
   ],
@@ -89,6 +92,9 @@ export const steps = [
       await tv.tapeRows('welcome').nth(welcomes).waitFor();
       await tv.online();
       await tv.outboxEmpty();
+      // A clip has forty seconds, and one that is nearly over is not offered.
+      await tv.part('seek').fill('8');
+      await tv.untilAtMost('acked', 'data-pos', 12_000);
     },
   ],
   [
@@ -149,6 +155,7 @@ export const steps = [
       await tv.outboxEmpty();
       await phone.click('recording');
       await tv.untilIs('recording', 'aria-pressed', true);
+      for (const device of [phone, tv]) assert.equal(await device.part('unrecorded').isVisible(), true, device.name);
       const before = await tv.historyPosition();
       await tv.click('play');
       await tv.untilPlayed((await tv.position()) + 1_500);
@@ -157,6 +164,7 @@ export const steps = [
       assert.equal(await tv.historyPosition(), before);
       await phone.click('recording');
       await tv.untilIs('recording', 'aria-pressed', false);
+      for (const device of [phone, tv]) assert.equal(await device.part('unrecorded').isVisible(), false, device.name);
     },
   ],
   [
@@ -206,6 +214,15 @@ export const steps = [
       await shot('forgotten');
     },
   ],
+  [
+    'the clock of a player shows the second of its picture, at every frame',
+    async ({ demo: { page, tv } }) => {
+      await tv.part('seek').fill('2');
+      await tv.click('play');
+      await tv.untilPlayed(2_500);
+      assert.deepEqual(await page.evaluate(framesWithAnotherClock, tv.within), []);
+    },
+  ],
 ];
 
 // Runs in the page: from now on what the note says, which is gone with the next beat that is acked.
@@ -213,4 +230,17 @@ function recordNotes(selector) {
   const note = document.querySelector(selector);
   window.notes = [];
   new MutationObserver(() => note.hidden || window.notes.push(note.textContent)).observe(note, { attributes: true });
+}
+
+// Runs in the page: of three seconds of frames, those whose second is not the one that the clock shows.
+async function framesWithAnotherClock(within) {
+  const [video, clock] = ['video', 'clock'].map((role) => document.querySelector(`${within} [data-role=${role}]`));
+  const others = [];
+  const until = performance.now() + 3_000;
+  while (performance.now() < until) {
+    const { mediaTime } = await new Promise((resolve) => video.requestVideoFrameCallback((_, frame) => resolve(frame)));
+    const shown = clock.textContent;
+    if (shown !== `0:${String(Math.floor(mediaTime)).padStart(2, '0')}`) others.push({ mediaTime, shown });
+  }
+  return others;
 }

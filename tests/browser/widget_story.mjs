@@ -98,6 +98,22 @@ export const steps = [
     },
   ],
   [
+    'a user with two players is one person',
+    async ({ demo: { phone, tv }, gateway }) => {
+      await tv.click('play');
+      // Both sessions are live for a moment only: the phone says nothing more when the TV has taken over.
+      for (const until = performance.now() + 3_000; performance.now() < until;) {
+        const { top } = await (await fetch(gateway.url + '/widget/v1.json')).json();
+        assert.deepEqual(top.filter(({ oid }) => oid === '100').map(({ users }) => users), [1]);
+        await new Promise((resolve) => setTimeout(resolve, 250));
+      }
+      for (const device of [phone, tv]) {
+        assert.equal((await device.part('watching').innerText()).trim(), '1 watching', device.name);
+      }
+      await tv.pause();
+    },
+  ],
+  [
     'all widgets of a page share one feed and ask at most every two seconds',
     async ({ memory: { first: { page, asked, faults } } }) => {
       await untilAsked(asked, 4);

@@ -86,7 +86,7 @@ async fn a_gateway_that_is_killed_leaves_its_flight_to_the_other() {
 #[ignore = "needs Redis and MongoDB's protocol: tests/run statistics"]
 async fn a_gateway_that_stops_leaves_its_turn_to_the_other() {
     /// Of a gateway that is killed, it lasts for 15 s.
-    const TURN_LEFT_MAX: Duration = Duration::from_secs(5);
+    const TURN_LEFT_MAX: Duration = Duration::from_secs(10);
     let mut one = gateway(&database_at(&shared()));
     view(&one, 100, 0).await;
     wait_for_days(&one, 100, 1).await;

@@ -77,25 +77,25 @@ impl Said {
         let CommittedOnce { nows, changes, rewards, outcomes, decided, transitions, .. } = group;
         assert_eq!(outcomes.len(), changes.len(), "each change has an outcome");
         let users: Vec<UserId> = changes.iter().map(|change| change.user).collect();
-        let mut places: HashMap<UserId, usize> = HashMap::new();
+        let mut indexes: HashMap<UserId, usize> = HashMap::new();
         let mut said: Vec<Said> = Vec::new();
-        for ((place, change), outcome) in changes.into_iter().enumerate().zip(outcomes) {
+        for ((index, change), outcome) in changes.into_iter().enumerate().zip(outcomes) {
             let user = change.user;
-            let number = *places.entry(user).or_insert_with(|| {
+            let number = *indexes.entry(user).or_insert_with(|| {
                 let (nows, rewards) = (nows.clone(), rewards.clone());
                 let part = Part { user, changes: Vec::new(), rewards, may_lack_claims: false, nows, may_wait: false };
                 let answer = Answer { outcomes: Vec::new(), decided: Vec::new(), transitions: Vec::new() };
                 said.push(Said { part, answer });
                 said.len() - 1
             });
-            said[number].part.changes.push((place, change));
+            said[number].part.changes.push((index, change));
             said[number].answer.outcomes.push(outcome);
         }
         for each in decided {
-            said[places[&users[each.change]]].answer.decided.push(each);
+            said[indexes[&users[each.change]]].answer.decided.push(each);
         }
-        for (place, transition) in transitions {
-            said[places[&users[place]]].answer.transitions.push((place, transition));
+        for (index, transition) in transitions {
+            said[indexes[&users[index]]].answer.transitions.push((index, transition));
         }
         said
     }
@@ -241,9 +241,9 @@ impl Book {
     fn pass_silent(&self, reached: Reached, gateway: usize) -> impl Iterator<Item = Reached> {
         std::iter::successors(Some(reached), move |reached| {
             let said = self.said[gateway].get(reached.next[gateway])?;
-            let mut places = reached.least[gateway]..self.states.len();
+            let mut indexes = reached.least[gateway]..self.states.len();
             let mut then = *reached;
-            then.least[gateway] = places.find(|place| said.is_silent_in(&self.states[*place], self.limits))?;
+            then.least[gateway] = indexes.find(|index| said.is_silent_in(&self.states[*index], self.limits))?;
             then.next[gateway] += 1;
             Some(then)
         })

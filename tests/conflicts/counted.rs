@@ -10,7 +10,7 @@ use heartline::model::reading::Reading;
 use heartline::model::record::Record;
 use heartline::model::shard::Shards;
 use heartline::model::sums::{CounterSum, SumKey};
-use heartline::storage::redis::tag;
+use heartline::storage_redis::tag;
 use redis::{Client, Connection, cmd};
 
 use crate::conflicts::redis_server::RedisServer;

@@ -20,8 +20,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Instant;
 
 use heartline::model::ids::UserId;
-use heartline::storage::redis::config::RedisConfig;
-use heartline::storage::redis::prepare::prepare;
+use heartline::storage::config::redis::RedisConfig;
+use heartline::storage_redis::prepare::prepare;
 
 use audit::{Book, Said, Tally};
 use crowd::USERS;

@@ -9,8 +9,8 @@ use heartline::model::record::Record;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::rule::RewardRule;
 use heartline::storage::hot_store::optimistic::{Head, StoredRow, Token};
-use heartline::storage::hot_store::redis::{head, row};
 use heartline::storage::outbox::codec;
+use heartline::storage_redis::hot_store::{head, row};
 
 use crate::conflicts::append_log::Words;
 use crate::conflicts::state::State;
@@ -35,7 +35,7 @@ pub struct Write {
     pub commands: Vec<Words>,
 }
 
-/// The parts of a key behind its hash tag.
+/// The parts of a key after its hash tag.
 fn parts(key: &[u8]) -> Vec<String> {
     let key = String::from_utf8(key.to_vec()).expect("keys are texts");
     let (_, rest) = key.split_once("}:").unwrap_or_else(|| panic!("no key of a shard: {key}"));
@@ -56,6 +56,8 @@ fn user_of(command: &Words) -> Option<UserId> {
         (["s" | "sc" | "g" | "counters"], _) => None,
         // When the janitor looks: the state search holds it to the rule.
         (["x"], _) => None,
+        // Whether the node takes writes.
+        (["probe"], _) => None,
         (other, _) => panic!("an unexpected write to {other:?}"),
     }
 }
@@ -73,14 +75,14 @@ fn content(bytes: &[u8]) -> Content {
 /// What a transaction has written, user by user. Each user's writes come with one new head.
 pub fn writes(transaction: Vec<Words>) -> Vec<Write> {
     let mut writes: Vec<Write> = Vec::new();
-    let mut places = HashMap::new();
+    let mut indexes = HashMap::new();
     for command in transaction {
         let Some(user) = user_of(&command) else { continue };
-        let place = *places.entry(user).or_insert_with(|| {
+        let index = *indexes.entry(user).or_insert_with(|| {
             writes.push(Write { user, commands: Vec::new() });
             writes.len() - 1
         });
-        writes[place].commands.push(command);
+        writes[index].commands.push(command);
     }
     for Write { user, commands } in &writes {
         let heads = commands.iter().filter(|command| command[0] == b"SET").count();

@@ -10,11 +10,11 @@ use heartline::model::ids::UserId;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rows_read::RowsRead;
 use heartline::model::shard::Shards;
+use heartline::storage::config::redis::RedisConfig;
 use heartline::storage::hot_store::optimistic::Head;
-use heartline::storage::hot_store::redis::{RedisStore, head};
 use heartline::storage::hot_store::{Claims, Positions};
-use heartline::storage::redis::config::RedisConfig;
-use heartline::storage::redis::{Redis, tag};
+use heartline::storage_redis::hot_store::{RedisStore, head};
+use heartline::storage_redis::{Redis, tag};
 use redis::{Client, Connection, cmd};
 use tokio::runtime::Builder;
 

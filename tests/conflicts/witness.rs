@@ -15,8 +15,8 @@ use heartline::model::recording::Switch;
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::rows_read::RowsRead;
 use heartline::model::transition::Transition;
-use heartline::storage::hot_store::redis::RedisStore;
 use heartline::storage::hot_store::{Answer, Committed, Group, Positions, StoreError};
+use heartline::storage_redis::hot_store::RedisStore;
 
 /// A group, as its committer has seen it.
 pub struct CommittedOnce {

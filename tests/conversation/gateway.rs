@@ -36,6 +36,7 @@ use heartline::edge::limits::quota::Quota;
 use heartline::edge::limits::rates::Rates;
 use heartline::edge::metrics::Metrics;
 use heartline::edge::origin::Origins;
+use heartline::edge::shutdown::Shutdown;
 use heartline::edge::visitor::VisitorClasses;
 use heartline::model::ids::{ConnectionId, UserId};
 use heartline::model::mid_hash::MidHash;
@@ -45,7 +46,6 @@ use heartline::model::rewards::rule::{RuleSet, Rules};
 use heartline::model::rule::Admission;
 use heartline::model::secret::Secret;
 use heartline::model::shard::Shards;
-use heartline::shutdown::Shutdown;
 use heartline::storage::device_channel::Alone;
 use heartline::storage::revocation_list::file::FileList;
 use prometheus_client::registry::Registry;
@@ -126,6 +126,7 @@ impl Gateway {
             requests: Arc::new(Rates::new(limits.frames_per_second, limits.burst)),
             anonymous: Arc::new(Rates::new(limits.frames_per_second, limits.burst)),
             views: None,
+            elsewhere: None,
             lists: ListLimiter::new(ROWS_PER_SECOND, ROWS_PER_SECOND, registry),
             limiter: ConnectionLimiter::new(&limits),
             visitors: VisitorClasses::open(None).unwrap(),

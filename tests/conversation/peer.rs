@@ -130,7 +130,7 @@ impl Peer {
         if std::mem::take(&mut self.look) {
             conversation.advance(now);
         }
-        while let Some(frame) = conversation.say() {
+        while let Some(frame) = conversation.next_frame() {
             self.said.push(frame);
         }
         let left = (self.leaving && conversation.idle()).then_some(End::Left);
@@ -145,7 +145,7 @@ impl Peer {
         if conversation.listens()
             && let Some(text) = self.inbound.pop_front()
         {
-            conversation.hear(&text, now);
+            conversation.receive(&text, now);
             self.look = !conversation.listens();
             self.heard.push(text);
             return true;
@@ -155,11 +155,11 @@ impl Peer {
 
     fn ends(&mut self, end: End) -> bool {
         if let (End::Closed(_), Some(conversation)) = (end, &mut self.conversation) {
-            conversation.hear("{", now());
-            assert!(conversation.say().is_none(), "nothing is said after the end");
+            conversation.receive("{", now());
+            assert!(conversation.next_frame().is_none(), "nothing is said after the end");
         }
         // As a live socket does it that is left.
-        self.conversation.take().into_iter().for_each(Conversation::part);
+        self.conversation.take().into_iter().for_each(Conversation::close);
         (self.end, self.room) = (Some(end), None);
         false
     }

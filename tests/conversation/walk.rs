@@ -100,10 +100,10 @@ impl Walk {
 
     /// One thing that happens, and all that follows from it at once.
     async fn step(&mut self) {
-        let place = self.rng.random_range(0..self.clients.len());
-        let user = self.clients[place].peer.user;
+        let index = self.rng.random_range(0..self.clients.len());
+        let user = self.clients[index].peer.user;
         match self.rng.random_range(0..100) {
-            0..40 => self.send(place),
+            0..40 => self.send(index),
             40..52 => self.take(),
             52..68 if !self.away => self.commit(),
             52..68 => {}
@@ -115,7 +115,7 @@ impl Walk {
             }
             89..91 => self.away = !self.away,
             91..93 => {
-                let peer = &mut self.clients[place].peer;
+                let peer = &mut self.clients[index].peer;
                 peer.stuck = !peer.stuck;
                 self.trace.push(format!("{user:?} reads: {}", !peer.stuck));
             }
@@ -135,17 +135,17 @@ impl Walk {
             98 => {}
             _ => {
                 self.trace.push(format!("{user:?} is to leave"));
-                self.clients[place].peer.hurry();
+                self.clients[index].peer.hurry();
             }
         }
         self.go_on();
     }
 
-    fn send(&mut self, place: usize) {
-        let Client { peer, script, witness } = &mut self.clients[place];
+    fn send(&mut self, index: usize) {
+        let Client { peer, script, witness } = &mut self.clients[index];
         if peer.end.is_some() {
             self.trace.push(format!("{:?} comes back", peer.user));
-            self.clients[place] = Client::new(&self.gateway, peer.user, script.made(), &mut self.rng);
+            self.clients[index] = Client::new(&self.gateway, peer.user, script.made(), &mut self.rng);
             return;
         }
         let said = script.next(&mut self.rng, &self.gateway);
@@ -219,8 +219,8 @@ impl Walk {
     /// Both conversations go on as far as they can.
     fn go_on(&mut self) {
         // What one of them does may let the other go on.
-        for place in [0, 1, 0, 1] {
-            self.clients[place].peer.go_on();
+        for index in [0, 1, 0, 1] {
+            self.clients[index].peer.go_on();
             for Client { peer, witness, .. } in &mut self.clients {
                 witness.heard(std::mem::take(&mut peer.heard).len());
             }

@@ -158,16 +158,16 @@ impl Witness {
             ack.seq
         );
         for rejection in &ack.rejected {
-            let place = (rejection.seq.unwrap(), rejection.index);
-            assert!(place.0 > self.acked, "{place:?} is rejected after its ack");
-            assert!(self.rejected.insert(place), "{place:?} is rejected twice");
+            let beat = (rejection.seq.unwrap(), rejection.index);
+            assert!(beat.0 > self.acked, "{beat:?} is rejected after its ack");
+            assert!(self.rejected.insert(beat), "{beat:?} is rejected twice");
         }
         self.acked = ack.seq;
-        for place in 0..self.heard {
-            let Sent { seq, kind: Kind::Beats(beats), answered: false } = &self.sent[place] else { continue };
+        for frame in 0..self.heard {
+            let Sent { seq, kind: Kind::Beats(beats), answered: false } = &self.sent[frame] else { continue };
             if seq.unwrap() <= ack.seq {
                 assert!(self.settled(*seq, beats, committed), "{seq:?} is acked and not committed");
-                self.sent[place].answered = true;
+                self.sent[frame].answered = true;
             }
         }
     }

@@ -69,7 +69,7 @@ class Image(unittest.TestCase):
         self.assertNotIn("--workspace", (ROOT / "Dockerfile").read_text())
 
     def test_the_compiler_has_the_version_of_the_package(self):
-        wanted = tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["rust-version"]
+        wanted = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["rust-version"]
         build, last = self.instructions("FROM")
         self.assertRegex(build, rf"^rust:{re.escape(wanted)}-")
         self.assertEqual(last, "scratch")

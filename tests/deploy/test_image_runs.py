@@ -1,6 +1,10 @@
 """What is in the image runs alone: as whatever user, probed from outside, and with the certificates that it needs."""
 
+import os
 import shutil
+import signal
+import socket
+import subprocess
 import tempfile
 import time
 import unittest
@@ -11,7 +15,7 @@ from subscribers.authority import Authority
 from subscribers.receiver import Receiver
 from subscribers.served import REWARD, RULES
 from wire.http import call, control
-from wire.patience import until
+from wire.patience import PATIENCE_SECONDS, until
 
 # Where the code looks for the certificates of public authorities.
 BUNDLE = "etc/ssl/certs/ca-certificates.crt"
@@ -50,6 +54,20 @@ class ImageRuns(unittest.TestCase):
                 gateway = self.started(user)
                 self.put_and_read(gateway)
                 self.assertEqual(gateway.stop(), 0, gateway.stderr())
+
+    def test_as_process_1_it_ends_at_once_while_it_waits_for_redis(self):
+        """The kernel lets process 1 ignore each signal that it does not take itself."""
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            settings = {"STORE__HOT_STORE": "redis", "REDIS__URL": f"redis://127.0.0.1:{silent.getsockname()[1]}"}
+            contained = image_tree.Contained(self.tree, self.scratch / "log", *OF_THE_IMAGE, **settings)
+            command = ["unshare", "--pid", "--fork", "--kill-child", *contained.command()]
+            outside = subprocess.Popen(command, env=contained.environment(), stderr=subprocess.DEVNULL)
+            self.addCleanup(outside.kill)
+            silent.accept()
+            [first] = Path(f"/proc/{outside.pid}/task/{outside.pid}/children").read_text().split()
+            for sent in (signal.SIGHUP, signal.SIGTERM):
+                os.kill(int(first), sent)
+            self.assertEqual(outside.wait(PATIENCE_SECONDS), 0)
 
     def test_a_user_without_the_group_is_refused(self):
         """Else the test above would prove nothing."""

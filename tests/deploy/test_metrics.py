@@ -1,8 +1,13 @@
 """The board, the alerts and the documents name metrics and labels that a gateway exports, and their queries parse."""
 
+import functools
+import http.server
 import json
+import os
 import re
+import subprocess
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
@@ -22,6 +27,7 @@ from wire.ports import quiet_port
 BOARD = ROOT / "deploy/grafana/heartline.json"
 ALERTS = ROOT / "deploy/prometheus/alerts.yml"
 DOCUMENTS = sorted((ROOT / "docs").glob("*.md"))
+OPEN_METRICS = "application/openmetrics-text; version=1.0.0"
 # Nothing listens there.
 NOWHERE = "127.0.0.1:1"
 # Put there by Prometheus itself.
@@ -36,6 +42,28 @@ SUFFIXES = {"counter": {"_total"}, "histogram": {"_bucket", "_sum", "_count"}, "
 SCALED = re.compile(r"_(milli|micro|nano|kilo|mega)?(milliseconds|microseconds|ms|us|minutes|hours|kb|mb|kilobytes|megabytes|percent)(_|$)")
 # What Grafana fills in.
 VARIABLES = {"$__rate_interval": "5m", "$instance": ".*"}
+
+
+def self_signed(folder):
+    """The settings of a certificate for one day."""
+    certificate, key = folder / "cert.pem", folder / "key.pem"
+    made = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"]
+    command = ["openssl", "req", *made, "-subj", "/CN=localhost", "-keyout", key, "-out", certificate]
+    subprocess.run(command, check=True, capture_output=True)
+    return {"SERVER__TLS_CERT": certificate, "SERVER__TLS_KEY": key}
+
+
+def publish_keys(of_class, folder):
+    """The URL of a JWK set with one key, until the tests of the class have ended."""
+    (folder / "keys").mkdir()
+    key = (ROOT / "tests/support/keys/ec-1.jwk").read_text()
+    (folder / "keys/jwks.json").write_text(f'{{"keys": [{key}]}}')
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder / "keys")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    of_class.addClassCleanup(server.server_close)
+    of_class.addClassCleanup(server.shutdown)
+    return f"http://127.0.0.1:{server.server_port}/jwks.json"
 
 
 class Metrics(unittest.IsolatedAsyncioTestCase):
@@ -65,7 +93,9 @@ class Metrics(unittest.IsolatedAsyncioTestCase):
         cls.gateway.run("init")
         cls.gateway.start()
         # Subscribers need a bus that all gateways share, or a store of their own.
-        cls.alone = Gateway(BINARY, folder / "alone", folder / "log-alone")
+        certificate = self_signed(folder)
+        published = {"AUTH__JWKS_URL": publish_keys(cls, folder)}
+        cls.alone = Gateway(BINARY, folder / "alone", folder / "log-alone", **certificate, **published)
         cls.addClassCleanup(cls.alone.kill)
         cls.alone.start()
         service = f'["http://127.0.0.1:{grpc}"]'
@@ -163,11 +193,22 @@ class Page(unittest.IsolatedAsyncioTestCase):
         self.gateway.start()
 
     def page(self):
-        return metrics(self.gateway)
+        return call(self.gateway.admin, "GET", "/metrics", headers={"Accept": OPEN_METRICS}).text
 
     def test_the_metrics_page_passes_the_lint(self):
         problems = lint(self.page())
         self.assertEqual(problems, [])
+
+    def test_without_a_word_about_the_format_the_page_is_the_one_that_promtool_reads(self):
+        answer = call(self.gateway.admin, "GET", "/metrics")
+        self.assertEqual(answer.headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
+        checked = subprocess.run(
+            [os.environ["PROMTOOL"], "check", "metrics"], input=answer.text, text=True, capture_output=True, check=False
+        )
+        # Names with the word are those of the counters that users define.
+        said = [line for line in checked.stderr.splitlines() if not line.endswith("should not include type 'counter'")]
+        self.assertEqual(said, [], checked.stdout)
+        self.assertIn(checked.returncode, (0, 3), "1: it cannot be read; 3: it has a remark")
 
     def test_the_lint_finds_each_wrong_line(self):
         """The lint itself: each of these lines is wrong in its own way."""

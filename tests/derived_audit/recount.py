@@ -7,6 +7,9 @@ from wire.http import control
 from wire.metrics import metrics
 from wire.patience import until
 
+# All records are looked at while users go on: on Redis, 20,000 took more than two minutes of a slow machine.
+RECOUNTED_SECONDS = 480
+
 _DIFFERENCES = re.compile(r"^heartline_counter_differences_total (\d+)$", re.M)
 
 
@@ -30,7 +33,7 @@ def ended(gateway, job):
         found = json.loads(answer.text)
         return found if found["state"] != "running" else None
 
-    return until(f"the end of the recount {job}", look, every=0.05)
+    return until(f"the end of the recount {job}", look, RECOUNTED_SECONDS, every=0.05)
 
 
 def differences_found(site):

@@ -8,6 +8,7 @@ from collections import Counter
 
 from derived_audit.habits import beats_of_all
 from derived_audit.records import read_records
+from derived_audit.recount import RECOUNTED_SECONDS
 from wire.kept import Kept
 
 FIRST_RESTING = 1_000_000
@@ -16,8 +17,6 @@ WRITERS = 4
 KEYS = 500
 UNAVAILABLE = 503
 NOT_FOUND = 404
-# All records are counted then, however busy the machine is.
-COUNTED_SECONDS = 240
 
 
 class RestingUsers:
@@ -75,7 +74,7 @@ class Reader:
 
     def wait_for(self, definitions, resting, meanwhile=lambda: None):
         """Until all of these have answered, which they must do rightly. `meanwhile` is done between two looks."""
-        waiting, give_up = list(definitions), time.monotonic() + COUNTED_SECONDS
+        waiting, give_up = list(definitions), time.monotonic() + RECOUNTED_SECONDS
         self.refused = {definition.id: 0 for definition in waiting}
         while waiting and time.monotonic() < give_up and not self._faults:
             waiting = [definition for definition in waiting if not self._answers(definition, resting)]

@@ -126,7 +126,7 @@ async def _play_until_it_ends(scene, gateway, disk):
 async def _waits_for_room(scene, gateway, disk, acked):
     """Not ready on the full disk, and nothing is acked; once there is room, what waited is."""
     ready = call(gateway.admin, "GET", "/readyz")
-    unready = {"ready": False, "reasons": ["the store takes no writes"]}
+    unready = {"ready": False, "reasons": [f"the store takes no writes: the disk of {gateway.data_dir} is full"]}
     scene.expect((ready.status, ready.json()) == (503, unready), f"/readyz on a full disk: {ready.status} {ready.text}")
     async with await Client.open(gateway, 42) as client:
         waiting = asyncio.create_task(_some_beats(client, acked))

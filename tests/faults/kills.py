@@ -91,12 +91,12 @@ def judge_rewards(scene, witnesses, gateway, report):
     witnesses.replay(gateway)
     rewards = witnesses.rewards
     users, contents = (rewards.claims_of(rule, FIRST_MID) for rule in (USER_RULE, CONTENT_RULE))
-    scene.expect(users == report["sockets"], f"{users} of {report['sockets']} users of the crowd were rewarded")
-    acked, oldest = report["verified"]["acked"], report["latency_ms"]["max"]
+    sockets, acked, oldest = report["sockets"], report["verified"]["acked"], report["latency_ms"]["max"]
     # A beat may have waited for its gateway until it was too old to be rewarded.
     share = next((share for name, share in LATENCIES.items() if report["latency_ms"][name] <= FRESH_MS), 0)
-    least = acked if share == 1 else (share - LATE_MARGIN) * acked
-    scene.expect(least <= contents <= acked, f"{contents} of {acked} contents of the crowd were rewarded")
+    least = 1 if share == 1 else share - LATE_MARGIN
+    scene.expect(least * sockets <= users <= sockets, f"{users} of {sockets} users of the crowd were rewarded")
+    scene.expect(least * acked <= contents <= acked, f"{contents} of {acked} contents of the crowd were rewarded")
     scene.say(
         f"{len(rewards.claims)} claims, {rewards.repeated} events once more; of the crowd {users} of {report['sockets']} "
         f"users and {contents} of {acked} contents, whose oldest beat was acked after {oldest / 1000:.0f} s"

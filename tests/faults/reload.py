@@ -24,7 +24,8 @@ from wire.patience import PATIENCE_SECONDS, until, until_meanwhile
 from wire.tokens import KEY, token
 
 SOCKETS = 10_000
-RATE = 10_000
+# Beats in a second, as in revoke.py.
+RATE = 3_000
 TLS_PROCESSES = 2
 # So many others come before a certificate is changed.
 CERTIFICATE_LASTS_VISITS = (5, 40)
@@ -32,7 +33,7 @@ VISIT_PAUSE_SECONDS = 0.02
 
 
 def main():
-    args = arguments(__doc__, key_changes=6, tls_sockets=2_000, certificates=10)
+    args = arguments(__doc__, key_changes=6, tls_sockets=2_000, certificates=10, rate=RATE)
     with Scene(args) as scene:
         keys_change(scene)
         certificates_change(scene)
@@ -42,8 +43,8 @@ def main():
 def keys_change(scene):
     keys = Keys(scene.scratch / "keys.json")
     keys.write(KEY, _key(0))
-    gateway = scene.gateway(AUTH__HS256_SECRET="", AUTH__JWKS_FILE=keys.path).start()
-    crowd = scene.crowd(gateway, "--sockets", SOCKETS, "--rate", RATE, *UNTIL_TOLD)
+    gateway = scene.gateway(AUTH__HS256_SECRET="", AUTH__JWKS_FILE=keys.path, SERVER__WATCH_FILES="0s").start()
+    crowd = scene.crowd(gateway, "--sockets", SOCKETS, "--rate", scene.args.rate, *UNTIL_TOLD)
     took = asyncio.run(_change_keys(scene, gateway, keys, crowd))
     _judge_crowd(scene, crowd)
     scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
@@ -55,7 +56,7 @@ async def _change_keys(scene, gateway, keys, crowd):
     took = []
     early = await _open(gateway, 1, _key(0))
     for number in range(1, scene.args.key_changes + 1):
-        await asyncio.to_thread(crowd.wait_for_acks, RATE // 2)
+        await asyncio.to_thread(crowd.wait_for_acks, scene.args.rate // 2)
         old, new = _key(number - 1), _key(number)
         scene.expect(not await _is_taken(gateway, new), "a key is taken that is not there yet")
         keys.write(KEY, old, new)
@@ -131,7 +132,7 @@ def certificates_change(scene):
     files = Certificate(scene.scratch)
     now = files.renew()
     settings = {"SERVER__TLS_CERT": files.cert, "SERVER__TLS_KEY": files.key}
-    gateway = scene.gateway(scene.scratch / "tls-data", **settings).start()
+    gateway = scene.gateway(scene.scratch / "tls-data", SERVER__WATCH_FILES="0s", **settings).start()
     share = scene.args.tls_sockets // TLS_PROCESSES
     crowds = [TlsCrowd(gateway, 1_000 + n * share, share) for n in range(TLS_PROCESSES)]
     for crowd in crowds:

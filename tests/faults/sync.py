@@ -55,7 +55,7 @@ def failed_at_the_first_start(scene, disk):
 
 
 def power_fails_after_the_restart(scene, disk):
-    """A batch whose sync failed is found by its resend, and more is acked behind it."""
+    """A batch whose sync failed is found by its resend, and more is acked after it."""
     gateway = scene.gateway(scene.scratch / "power", disk.before).start()
     acked = asyncio.run(_play_around_a_failure(scene, gateway, disk))
     gateway.kill()
@@ -131,7 +131,7 @@ def failed_under_load(scene, disk):
 
 
 def cut_power_under_load(scene, disk, gateway, witnesses):
-    """A while after the restart, when resends were acked and others behind them."""
+    """A while after the restart, when resends were acked and others after them."""
     _random_moment(scene, gateway, RESTARTED_SHARE)
     gateway.kill()
     witnesses.park()

@@ -53,9 +53,9 @@ async fn over_the_limit_of_an_address_an_upgrade_is_a_429_with_retry_after() {
         client.still_serves().await;
     }
     clients[0].close(1000).await;
-    // The place is given back a moment after the close is answered.
+    // The slot is given back a moment after the close is answered.
     let comes_in = async || gateway.upgrade().bearer(&Token::of(3).sign()).attempt().await.is_ok();
-    until("the place that was given up", comes_in).await;
+    until("the slot that was given up", comes_in).await;
 }
 
 #[tokio::test]

@@ -114,10 +114,10 @@ fn counters_that_make_no_sense_are_named() {
         "counters.direct",
         r#"[{ id = "a", max = -1 }, { id = "b", thresholds = [5, 4] }, { id = "b", key = ["x", "x"] }]"#,
     )]);
-    let behind: Vec<_> =
+    let after: Vec<_> =
         complaints.iter().filter_map(|line| line.strip_prefix("HEARTLINE__COUNTERS__DIRECT: counter ")).collect();
     assert_eq!(
-        behind,
+        after,
         [
             "\"a\": initial: must be from min to max, -9007199254740991 to -1",
             "\"b\": thresholds: must be ascending, each once",

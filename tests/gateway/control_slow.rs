@@ -53,7 +53,7 @@ async fn slow_heads_and_bodies_are_cut_off() {
     }
 }
 
-/// More than the listener has places, so that some are closed before they have sent anything.
+/// More than the listener has slots, so that some are closed before they have sent anything.
 async fn crowd(address: SocketAddr, count: usize, text: &str) -> Vec<TcpStream> {
     let mut crowd = Vec::new();
     for _ in 0..count {

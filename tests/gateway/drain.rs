@@ -226,7 +226,7 @@ async fn an_idle_http_connection_does_not_hold_the_drain() {
 
 /// A connection that never says the rest of what it began to say.
 async fn holds_no_drain(begun: &str, settings: &[(&str, &str)]) {
-    // One thread accepts them in their order: what comes behind it is answered after it was accepted.
+    // One thread accepts them in their order: what comes after it is answered after it was accepted.
     let mut gateway = TestGateway::with(&[&PATIENT[..], &[("server.threads", "1")], settings].concat());
     let mut socket = RawSocket::connect(gateway.address()).await;
     socket.write(begun.as_bytes()).await;

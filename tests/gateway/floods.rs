@@ -18,7 +18,7 @@ async fn refused(gateway: &TestGateway, reason: &str, wanted: f64) {
 }
 
 #[tokio::test]
-async fn connections_that_say_nothing_use_up_their_own_places_only() {
+async fn connections_that_say_nothing_use_up_their_own_slots_only() {
     let gateway = TestGateway::with(&[&PATIENT[..], &[("limits.handshakes", "3")]].concat());
     let mut welcomed = gateway.connect(1).await;
     let _silent = [RawSocket::connect(gateway.address()).await, RawSocket::connect(gateway.address()).await];
@@ -28,12 +28,12 @@ async fn connections_that_say_nothing_use_up_their_own_places_only() {
     refused(&gateway, "handshakes", 1.0).await;
     welcomed.still_serves().await;
     drop(waits_for_hello);
-    // Its place is given back a moment later; a connection that comes earlier is closed.
+    // Its slot is given back a moment later; a connection that comes earlier is closed.
     let comes_in = async || {
         let mut socket = RawSocket::connect(gateway.address()).await;
         socket.ask_for_upgrade(Some(&Token::of(2).sign())).await.starts_with("HTTP/1.1 101 ")
     };
-    until("a place", comes_in).await;
+    until("a slot", comes_in).await;
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! HTTP connections between two requests: how long they stay open, and which places they take.
+//! HTTP connections between two requests: how long they stay open, and which slots they take.
 
 use std::time::{Duration, Instant};
 
@@ -52,7 +52,7 @@ async fn an_idle_connection_stays_open_for_the_configured_keep_alive() {
 }
 
 #[tokio::test]
-async fn idle_connections_take_no_handshake_places() {
+async fn idle_connections_take_no_handshake_slots() {
     for place in ["limits.handshakes", "limits.handshakes_per_address"] {
         let gateway = TestGateway::with(&[(place, "2")]);
         let mut idle = Vec::new();
@@ -62,7 +62,7 @@ async fn idle_connections_take_no_handshake_places() {
             idle.push(socket);
         }
         gateway.connect(MID).await.still_serves().await;
-        // There are as many places again for those that stay. A further one is served, and closed after its answer.
+        // There are as many slots again for those that stay. A further one is served, and closed after its answer.
         let mut third = RawSocket::connect(gateway.address()).await;
         third.write(REQUEST.as_bytes()).await;
         let answer = third.rest().await;
@@ -71,7 +71,7 @@ async fn idle_connections_take_no_handshake_places() {
             ask(socket).await;
         }
         drop(idle.pop());
-        // Its place is given back a moment later.
+        // Its slot is given back a moment later.
         let stays = async || {
             let mut fourth = RawSocket::connect(gateway.address()).await;
             let stays = !ask(&mut fourth).await.contains("connection: close");
@@ -80,6 +80,6 @@ async fn idle_connections_take_no_handshake_places() {
             }
             stays
         };
-        until("a place to stay", stays).await;
+        until("a slot to stay", stays).await;
     }
 }

@@ -133,11 +133,27 @@ async fn a_new_key_file_applies_at_sighup_and_closes_no_connection() {
 }
 
 #[tokio::test]
+async fn keys_for_something_else_are_skipped_with_one_warning_at_start_and_reload() {
+    let encrypts = || RSA_2.jwk_with("use", "enc");
+    let file = KeyFile::of([RSA_1.jwk(), encrypts(), ED_1.jwk_with("kty", "AKP")]);
+    let gateway = file.gateway();
+    accepted(&gateway, &token(&RSA_1)).await;
+    refused(&gateway, &token(&RSA_2)).await;
+    file.write(&key_set([EC_1.jwk(), encrypts()]));
+    reload(&gateway, READ_AGAIN).await;
+    accepted(&gateway, &token(&EC_1)).await;
+    let log = gateway.log();
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("keys_skipped")).collect();
+    assert!(lines.len() == 2 && lines.iter().all(|line| line.contains("WARN") && line.contains("rsa-2")), "{log}");
+    assert!(lines[0].contains("ed-1") && !lines[1].contains("ed-1"), "{log}");
+}
+
+#[tokio::test]
 async fn a_file_that_cannot_be_used_changes_nothing_and_is_logged_once() {
     let file = KeyFile::of([RSA_1.jwk()]);
     let gateway = file.gateway();
     let mut early = gateway.upgrade().bearer(&token(&RSA_1)).welcomed().await;
-    file.write(&key_set([EC_1.jwk(), ED_1.jwk_with("use", "enc")]));
+    file.write(&key_set([EC_1.jwk(), ED_1.jwk_with("x", "AQAB")]));
     reload(&gateway, KEPT).await;
     let log = gateway.log();
     let lines: Vec<&str> = log.lines().filter(|line| line.contains(KEPT)).collect();
@@ -158,7 +174,7 @@ async fn without_a_file_sighup_ends_nothing() {
 #[test]
 fn a_key_that_cannot_be_used_stops_the_start_and_is_named() {
     let short: Value = serde_json::from_str(RSA_SHORT).expect("JSON");
-    for (jwk, kid) in [(short, "rsa-short"), (RSA_1.jwk_with("alg", "RS512"), "rsa-1")] {
+    for (jwk, kid) in [(short, "rsa-short"), (RSA_1.jwk_with("e", "AQ"), "rsa-1")] {
         let file = KeyFile::of([EC_1.jwk(), jwk]);
         let failed = TestGateway::fails_with(&[("auth.jwks_file", file.path())]);
         assert_eq!(failed.code, Some(78), "{failed:?}");

@@ -72,9 +72,9 @@ impl Session {
             let later = &self.steps[played..];
             later.iter().any(|step| step.what == What::Ended && step.sent <= moment)
         };
-        self.steps.iter().enumerate().any(|(place, step)| {
+        self.steps.iter().enumerate().any(|(index, step)| {
             matches!(step.what, What::Played { at, .. } if at + TIMEOUT_MS > moment && step.acked + LATE_MS <= moment)
-                && !ended_since(place)
+                && !ended_since(index)
         })
     }
 
@@ -84,9 +84,9 @@ impl Session {
             let later = &self.steps[played..];
             later.iter().any(|step| step.what == What::Ended && step.acked + LATE_MS <= moment)
         };
-        self.steps.iter().enumerate().any(|(place, step)| {
+        self.steps.iter().enumerate().any(|(index, step)| {
             matches!(step.what, What::Played { at, .. } if at + TIMEOUT_MS + LATE_MS > moment && step.sent <= moment)
-                && !ended_before(place)
+                && !ended_before(index)
         })
     }
 }

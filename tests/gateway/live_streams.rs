@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CONTROL_TOKEN, LiveStream, MID, NEVER, TestGateway, beat};
 
-/// More than the control listener has places.
+/// More than the control listener has slots.
 const CROWD: usize = 100;
 
 async fn open(gateway: &TestGateway) -> LiveStream {
@@ -38,7 +38,7 @@ async fn a_stream_has_one_whole_event_a_second() {
 }
 
 #[tokio::test]
-async fn streams_take_no_place_of_the_control_listener() {
+async fn streams_take_no_slot_of_the_control_listener() {
     let gateway = TestGateway::start();
     let mut streams = Vec::new();
     for _ in 0..CROWD {

@@ -129,12 +129,26 @@ async fn logs_may_be_json() {
 }
 
 #[tokio::test]
-async fn metrics_are_prometheus_text() {
+async fn metrics_are_text_in_the_format_that_is_asked_for() {
     let gateway = TestGateway::start();
-    let answer = gateway.admin().get("/metrics").await;
-    assert_eq!(answer.status, 200);
-    let media_type = answer.header("content-type").expect("a type");
-    let known = media_type.starts_with("text/plain") || media_type.starts_with("application/openmetrics-text");
-    assert!(known, "{media_type}");
-    assert!(answer.text().contains("# TYPE heartline_connections gauge"), "{}", answer.text());
+    let page = async |accept: Option<&str>| {
+        let admin = gateway.admin();
+        let admin = accept.iter().fold(admin, |admin, accept| admin.header("accept", accept));
+        let answer = admin.get("/metrics").await;
+        assert_eq!((answer.status, answer.header("vary")), (200, Some("Accept")));
+        (answer.header("content-type").expect("a type").to_owned(), answer.text().to_owned())
+    };
+    let of_prometheus = "application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.4,*/*;q=0.2";
+    for accept in ["application/openmetrics-text", of_prometheus] {
+        let (media_type, page) = page(Some(accept)).await;
+        assert_eq!(media_type, "application/openmetrics-text; version=1.0.0; charset=utf-8");
+        assert!(page.contains("# TYPE heartline_closes counter\n") && page.ends_with("# EOF\n"), "{page}");
+    }
+    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    for accept in [None, Some("*/*"), Some("text/plain"), Some(browser)] {
+        let (media_type, page) = page(accept).await;
+        assert_eq!(media_type, "text/plain; version=0.0.4; charset=utf-8", "{accept:?}");
+        assert!(page.contains("# TYPE heartline_closes_total counter\n") && !page.contains("# EOF"), "{page}");
+        assert!(page.contains("# TYPE heartline_connections gauge\n"), "{page}");
+    }
 }

@@ -41,7 +41,7 @@ async fn race(racers: &mut [TestClient], frame: impl Fn(usize) -> Value) -> (Vec
 async fn assert_one_claim(gateway: &TestGateway, rewards: &[Value]) {
     assert_eq!(rewards.len(), 1, "{rewards:?}");
     assert_eq!(gateway.claims("first-of-day").await, 1);
-    // One more, behind all of the others.
+    // One more, after all of the others.
     let (_, now) = gateway.today_and_now().await;
     post_beats(&gateway.http(43), None, [beat(1, now)]).await;
     let events = gateway.events(2).await;

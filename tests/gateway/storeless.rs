@@ -86,12 +86,82 @@ async fn events_and_subscribers_are_named_as_elsewhere() {
 }
 
 #[tokio::test]
+async fn views_are_counted_at_the_service() {
+    let service = HistoryService::default();
+    service.start(&[("views.by_playback", "[1]"), ("views.by_request", "[3]")]);
+    let settings = [REMOTE, ("history_service.addresses", &addresses(&[&service])), ("views.public", "true")];
+    let gateway = TestGateway::embedded(&settings);
+    let session = json!({"session": "7"});
+    let http = || gateway.http(MID);
+    assert_eq!(http().post("/v1/views/3/100", &session).await.json(), json!({"views": 1, "counted": true}));
+    assert_eq!(http().post("/v1/views/3/100", &session).await.json(), json!({"views": 1, "counted": false}));
+    let other = gateway.http(43).post("/v1/views/3/100", &session).await;
+    assert_eq!(other.json(), json!({"views": 2, "counted": true}), "each user by the gateway's word");
+    let ahead = http().header("sec-purpose", "prefetch").send("POST", "/v1/views/3/100", None).await;
+    assert_eq!(ahead.json(), json!({"views": 2, "counted": false}));
+    let asked = json!({"items": [{"kind": 3, "oid": "100"}, {"kind": 3, "oid": "5"}]});
+    let totals = gateway.anonymous_http().post("/v1/views/get", &asked).await.json();
+    assert_eq!(totals, json!({"views": [2, 0]}), "totals are public here");
+    let csv = http().header("accept", "text/csv").get("/v1/views/3/100/days").await;
+    assert_eq!((csv.status, csv.header("content-type")), (200, Some("text/csv; charset=utf-8")));
+    assert!(csv.text().starts_with("day,views\n") && csv.text().ends_with(",2\n"), "{}", csv.text());
+    // What is wrong is said by the service, and who may ask is decided here.
+    http().post("/v1/views/3/100", &json!({"sesion": "7"})).await.problem(400, "invalid");
+    http().post("/v1/views/9/100", &session).await.problem(404, "not_found");
+    http().get("/v1/views/3/100/days?from=").await.problem(400, "invalid");
+    gateway.anonymous_http().post("/v1/views/3/100", &session).await.problem(401, "unauthorized");
+    http().send("PUT", "/v1/views/3/100", None).await.problem(405, "method");
+    assert_eq!(gateway.control().delete("/v1/views/3/100").await.status, 204);
+    assert_eq!(http().post("/v1/views/get", &asked).await.json(), json!({"views": [0, 0]}));
+    service.kill();
+    http().post("/v1/views/3/100", &session).await.problem(503, "unavailable");
+}
+
+#[tokio::test]
+async fn counters_are_those_of_the_service() {
+    let service = HistoryService::default();
+    let likes = r#"[{ id = "likes", key = ["kind", "oid"], max = 3 }]"#;
+    let viewers = r#"[{ id = "viewers", key = ["kind", "oid"] }]"#;
+    service.start(&[("counters.direct", likes), ("counters.derived", viewers)]);
+    let gateway = TestGateway::embedded(&[REMOTE, ("history_service.addresses", &addresses(&[&service]))]);
+    let control = || gateway.control();
+    let step = json!({"key": ["1", "100"], "by": 2, "id": "order-17"});
+    for _ in 0..2 {
+        assert_eq!(control().post("/v1/counters/likes", &step).await.json(), json!({"value": 2}));
+    }
+    let refused = control().post("/v1/counters/likes", &json!({"key": ["1", "100"], "by": 2})).await;
+    assert_eq!(refused.problem(409, "bounds")["value"], 2);
+    assert_eq!(control().get("/v1/counters/likes?key=1&key=100").await.json(), json!({"value": 2}));
+    let values = control().post("/v1/counters/likes/get", &json!({"keys": [["1", "100"], ["1", "5"]]})).await;
+    assert_eq!(values.json(), json!({"values": [2, 0]}));
+    assert_eq!(control().delete("/v1/counters/likes?key=1&key=100").await.status, 204);
+    assert_eq!(control().get("/v1/counters/likes/top").await.json(), json!({"top": []}));
+
+    let mut client = gateway.connect(MID).await;
+    let at = client.now();
+    client.watch([beat(100, at)]).await;
+    let viewed = async || control().get("/v1/counters/viewers?key=1&key=100").await;
+    until("the viewer is counted", async || {
+        let answer = viewed().await;
+        answer.status == 200 && answer.json()["value"] == 1
+    })
+    .await;
+    let recount = control().post("/v1/counters/viewers/recount", &json!({})).await;
+    assert_eq!(recount.status, 202, "{}", recount.text());
+    let job: serde_json::Value = serde_json::from_str(recount.text()).expect("JSON");
+    let job = format!("/v1/jobs/{}", job["job"].as_str().expect("a name"));
+    until("the recount is done", async || control().get(&job).await.json()["state"] == "done").await;
+    control().get("/v1/counters/none?key=1").await.problem(404, "not_found");
+    assert!(service.admin().get("/metrics").await.text().contains(r#"method="gateway_forward""#));
+}
+
+#[tokio::test]
 async fn a_service_with_another_store_is_not_used() {
     let (one, other) = (started(), started());
     let settings = [REMOTE, ("history_service.addresses", &addresses(&[&one, &other]))];
     let gateway = TestGateway::embedded(&settings);
     gateway.wait_for_log("history_service_foreign").await;
-    assert_eq!(gateway.metric("heartline_history_services").await, 1.0);
+    gateway.wait_for_metric("heartline_history_services", |services| services == 1.0).await;
     gateway.connect(MID).await.still_serves().await;
 }
 

@@ -127,9 +127,49 @@ async fn a_control_body_that_is_not_understood_does_nothing() {
     }
     assert_eq!(client.position(100).await, Some(10_000));
     assert_eq!(gateway.control().get("/v1/revoke").await.json(), json!({"revocations": []}));
-    // What clients send may have fields of a later protocol.
-    let paused = gateway.http(MID).put("/v1/recording", &json!({"paused": true, "later": 5})).await;
-    assert_eq!(paused.status, 200, "{}", paused.text());
+}
+
+#[tokio::test]
+async fn a_view_with_a_misspelt_session_is_not_counted() {
+    let gateway = TestGateway::embedded(&[("views.by_request", "[3]")]);
+    let answer = gateway.http(MID).post("/v1/views/3/100", &json!({"sesion": "1"})).await;
+    assert_eq!(answer.problem(400, "invalid")["detail"], "body: unknown field sesion; did you mean session?");
+}
+
+#[tokio::test]
+async fn what_clients_send_may_have_fields_of_a_later_protocol() {
+    let gateway = TestGateway::start();
+    let http = gateway.http(MID);
+    let items = json!({"items": [{"kind": 1, "oid": "100", "later": 5}], "later": 5});
+    assert_eq!(http.post("/v1/history/get", &items).await.json(), json!({"records": [null]}));
+    assert_eq!(http.post("/v1/beats", &json!({"items": [], "later": 5})).await.status, 200);
+    assert_eq!(http.put("/v1/recording", &json!({"paused": true, "later": 5})).await.status, 200);
+}
+
+#[tokio::test]
+async fn each_body_is_json_by_its_type_or_has_none() {
+    let gateway = TestGateway::embedded(&[]);
+    let user = json!({"mid": MID.to_string()}).to_string();
+    for (of_control, path, body) in [
+        (true, "/v1/kick", user.clone()),
+        (true, "/v1/revoke", user.clone()),
+        (true, "/v1/erase", user),
+        (true, "/v1/subscribers/none/pause", "{}".to_owned()),
+        (false, "/v1/history/get", json!({"items": []}).to_string()),
+        (false, "/v1/beats", json!({"items": []}).to_string()),
+    ] {
+        for media_type in ["text/plain", "application/x-www-form-urlencoded", "application/jsonx", ""] {
+            let http = if of_control { gateway.control() } else { gateway.http(43) };
+            let answer = http.send("POST", path, Some((media_type, body.clone()))).await;
+            answer.problem(415, "media_type");
+        }
+        for media_type in [None, Some("application/json"), Some("Application/JSON; charset=utf-8")] {
+            let http = if of_control { gateway.control() } else { gateway.http(43) };
+            let answer = http.send_as("POST", path, media_type, body.clone()).await;
+            assert_ne!(answer.status, 415, "{path} {media_type:?}: {}", answer.text());
+        }
+    }
+    assert_eq!(gateway.control().get("/v1/revoke").await.json()["revocations"][0]["mid"], MID.to_string());
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rcgen::generate_simple_self_signed;
+use rcgen::{CertificateParams, KeyPair, date_time_ymd, generate_simple_self_signed};
 use tempfile::TempDir;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -12,7 +12,7 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::support::{MID, NEVER, RawSocket, TestClient, TestGateway, Token, beat, in_time, until};
+use crate::support::{MID, NEVER, RawSocket, TestClient, TestGateway, Token, beat, in_time, run, until};
 
 const HOST: &str = "gateway.example";
 
@@ -32,6 +32,16 @@ impl Files {
         fs::write(self.path("cert.pem"), made.cert.pem()).expect("a file");
         fs::write(self.path("key.pem"), made.signing_key.serialize_pem()).expect("a file");
         made.cert.der().clone()
+    }
+
+    /// Puts one there that is valid from the first day of a year to that of another.
+    fn put(&self, from: i32, to: i32) {
+        let mut params = CertificateParams::new([HOST.to_owned()]).expect("a name");
+        (params.not_before, params.not_after) = (date_time_ymd(from, 1, 1), date_time_ymd(to, 1, 1));
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.self_signed(&key).expect("a certificate");
+        fs::write(self.path("cert.pem"), certificate.pem()).expect("a file");
+        fs::write(self.path("key.pem"), key.serialize_pem()).expect("a file");
     }
 
     fn gateway(&self, settings: &[(&str, &str)]) -> TestGateway {
@@ -139,6 +149,45 @@ async fn a_bad_certificate_changes_nothing_and_is_logged_in_one_line() {
     until("a line", async || stays(&gateway) > 0).await;
     assert_eq!(stays(&gateway), 1);
     welcomed(&gateway, &good).await.still_serves().await;
+    // Until one is taken, the probes and the metrics say so, too.
+    const FAILED: &str = r#"heartline_reload_failed{what="server_certificate"}"#;
+    gateway.wait_for_metric(FAILED, |failed| failed == 1.0).await;
+    let said = gateway.admin().get("/readyz").await;
+    assert!(said.status == 200 && said.text().contains("the last reload failed"), "{}", said.text());
+    files.renew();
+    gateway.hang_up();
+    gateway.wait_for_log("certificate reloaded").await;
+    gateway.wait_for_metric(FAILED, |failed| failed == 0.0).await;
+    assert_eq!(gateway.admin().get("/readyz").await.text(), r#"{"ready":true}"#);
+}
+
+#[tokio::test]
+async fn a_certificate_that_clients_refuse_is_served_and_told_of() {
+    const LEFT: &str = r#"heartline_certificate_expiry_seconds{listener="server"}"#;
+    let (files, _) = files();
+    files.put(2001, 2002);
+    let gateway = files.gateway(&[]);
+    gateway.wait_for_log("certificate_invalid").await;
+    assert!(gateway.log().contains("has expired: valid until 2002-01-01T00:00:00Z"), "{}", gateway.log());
+    gateway.wait_for_metric(LEFT, |left| left < -86_400.0).await;
+    let said = gateway.admin().get("/readyz").await;
+    assert!(said.status == 200 && said.text().contains("has expired"), "{}", said.text());
+    let (cert, key) = (files.path("cert.pem"), files.path("key.pem"));
+    let settings =
+        [("server.tls_cert", cert.to_str().expect("ASCII")), ("server.tls_key", key.to_str().expect("ASCII"))];
+    for (from, to, why) in
+        [(2001, 2002, Some("has expired")), (2090, 2091, Some("is not valid yet")), (2001, 2091, None)]
+    {
+        files.put(from, to);
+        let checked = run(&["check-config"], &settings);
+        let said = String::from_utf8_lossy(&checked.stderr).into_owned();
+        assert_eq!(checked.status.code(), Some(if why.is_some() { 78 } else { 0 }), "{said}");
+        assert!(why.is_none_or(|why| said.contains("server.tls_cert") && said.contains(why)), "{said}");
+    }
+    gateway.hang_up();
+    gateway.wait_for_log("certificate reloaded").await;
+    gateway.wait_for_metric(LEFT, |left| left > 86_400.0).await;
+    assert_eq!(gateway.admin().get("/readyz").await.text(), r#"{"ready":true}"#);
 }
 
 #[tokio::test]

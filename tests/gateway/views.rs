@@ -47,7 +47,8 @@ async fn without_a_session_each_request_counts() {
     let bare = gateway.http(MID).send("POST", "/v1/views/4/100", None).await;
     assert_eq!(bare.json(), json!({"views": 1, "counted": true}));
     assert_eq!(view(&gateway, MID, "4/100", &json!({})).await["views"], 2);
-    assert_eq!(view(&gateway, MID, "4/100", &json!({"session": null, "other": 1})).await["views"], 3);
+    assert_eq!(view(&gateway, MID, "4/100", &json!({"session": null})).await["views"], 3);
+    gateway.http(MID).post("/v1/views/4/100", &json!({"sesion": "1"})).await.problem(400, "invalid");
     gateway.http(MID).post("/v1/views/4/100", &json!({"session": "x"})).await.problem(400, "invalid");
     gateway.http(MID).post("/v1/views/4/x", &json!({})).await.problem(400, "invalid");
     gateway.http(MID).post("/v1/views/4/100?session=1", &json!({})).await.problem(400, "invalid");
@@ -58,6 +59,18 @@ async fn without_a_session_each_request_counts() {
         .problem(415, "media_type");
     gateway.anonymous_http().post("/v1/views/4/100", &json!({})).await.problem(401, "unauthorized");
     assert_eq!(view(&gateway, MID, "4/100", &json!({})).await["views"], 4, "what was refused was not counted");
+}
+
+#[tokio::test]
+async fn a_view_that_is_asked_for_ahead_counts_nothing() {
+    let gateway = gateway(&[]);
+    let by_session = json!({"session": "7"});
+    for (name, value) in [("sec-purpose", "prefetch;prerender"), ("sec-purpose", "prefetch"), ("purpose", "prefetch")] {
+        let ahead = gateway.http(MID).header(name, value).post("/v1/views/3/100", &by_session).await;
+        assert_eq!(ahead.json(), json!({"views": 0, "counted": false}), "{name}: {value}");
+    }
+    let shown = view(&gateway, MID, "3/100", &by_session).await;
+    assert_eq!(shown, json!({"views": 1, "counted": true}), "nothing is remembered of the session");
 }
 
 #[tokio::test]
@@ -117,9 +130,15 @@ async fn days_are_rows_of_json_or_csv() {
     assert_eq!(gateway.http(MID).get(&format!("{path}?from={day}&to={day}")).await.json()["days"], row);
     let before = gateway.http(MID).get(&format!("{path}?from=2020-01-01&to=2020-12-31")).await.json();
     assert_eq!(before, json!({"total": 1, "days": []}));
-    for wrong in
-        ["from=x", "from=2020-01-01", "from=2020-01-02&to=2020-01-01", "limit=5", "from=2020-01-01&to=2021-02-05"]
-    {
+    for wrong in [
+        "from=x",
+        "from=",
+        "to=",
+        "from=2020-01-01",
+        "from=2020-01-02&to=2020-01-01",
+        "limit=5",
+        "from=2020-01-01&to=2021-02-05",
+    ] {
         gateway.http(MID).get(&format!("{path}?{wrong}")).await.problem(400, "invalid");
     }
     gateway.anonymous_http().get(path).await.problem(401, "unauthorized");

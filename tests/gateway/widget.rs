@@ -66,27 +66,31 @@ async fn any_page_may_read_each_file_without_a_token() {
 }
 
 #[tokio::test]
-async fn the_widget_counts_its_kinds_and_lists_contents_with_enough_sessions() {
+async fn the_widget_counts_users_of_its_kinds_and_lists_contents_with_enough_of_them() {
     let settings = [
         ("live.widget", "true"),
         ("live.widget_kinds", "[1, 3]"),
-        ("live.widget_min", "3"),
+        ("live.widget_min", "2"),
         ("live.widget_per_second", "1000"),
         ("live.timeout", NEVER),
     ];
     let gateway = TestGateway::with(&settings);
     assert_eq!((&numbers(&gateway).await["watching"], &numbers(&gateway).await["top"]), (&json!(0), &json!([])));
+    // A user is one viewer, on however many devices: after a reload, or beside another content.
     watch(&gateway, MID, 1, 100, 3).await;
+    watch(&gateway, 43, 1, 100, 1).await;
     watch(&gateway, 43, 3, 200, 4).await;
-    watch(&gateway, 44, 1, 300, 2).await;
-    watch(&gateway, 45, 2, 400, 9).await;
-    let top = json!([{"kind": 3, "oid": "200", "sessions": 4}, {"kind": 1, "oid": "100", "sessions": 3}]);
-    wait_for(&gateway, 9, top).await;
+    watch(&gateway, 44, 3, 200, 1).await;
+    watch(&gateway, 45, 3, 200, 1).await;
+    watch(&gateway, 46, 1, 300, 9).await;
+    watch(&gateway, 47, 2, 400, 1).await;
+    watch(&gateway, 46, 2, 400, 1).await;
+    let listed = |kind: u16, oid: &str, users: u32| json!({"kind": kind, "oid": oid, "users": users});
+    wait_for(&gateway, 5, json!([listed(3, "200", 3), listed(1, "100", 2)])).await;
     let badge = gateway.anonymous_http().get("/widget/v1.svg").await;
-    assert!(badge.text().contains("aria-label=\"9 watching\""), "{}", badge.text());
-    watch(&gateway, 46, 1, 300, 1).await;
-    let listed = |oid: &str, kind: u16, sessions: u32| json!({"kind": kind, "oid": oid, "sessions": sessions});
-    wait_for(&gateway, 10, json!([listed("200", 3, 4), listed("100", 1, 3), listed("300", 1, 3)])).await;
+    assert!(badge.text().contains("aria-label=\"5 watching\""), "{}", badge.text());
+    watch(&gateway, 48, 1, 300, 1).await;
+    wait_for(&gateway, 6, json!([listed(3, "200", 3), listed(1, "100", 2), listed(1, "300", 2)])).await;
 }
 
 #[tokio::test]
@@ -125,7 +129,7 @@ async fn the_demo_shows_the_widget_on_this_machine_with_every_content() {
 
     let gateway = TestGateway::with(&[("live.timeout", NEVER), ("live.widget_min", "1000")]);
     watch(&gateway, MID, 1, 100, 1).await;
-    wait_for(&gateway, 1, json!([{"kind": 1, "oid": "100", "sessions": 1}])).await;
+    wait_for(&gateway, 1, json!([{"kind": 1, "oid": "100", "users": 1}])).await;
 
     // With live.widget its settings are in force, also beside the demo.
     let gateway = TestGateway::with(&[("live.timeout", NEVER), ("live.widget", "true")]);

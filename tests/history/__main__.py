@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from history import away, garbage, kills, same
+from history import away, garbage, heal, kills, same
 from history.cost import Cost
 from history.crowd import Crowd
 from history.habits import wall_ms
@@ -22,7 +22,7 @@ from tiers.freezes import add_frozen_options
 
 LOADERS = 2
 FAULTS_SHOWN_MAX = 20
-PARTS = ("same", "garbage", "kills", "away")
+PARTS = ("same", "garbage", "kills", "heal", "away")
 
 
 def main():
@@ -71,6 +71,7 @@ class Part:
             "same": lambda: same.run(self, self._args.users),
             "garbage": lambda: garbage.run(self),
             "kills": lambda: kills.run(self, self._args),
+            "heal": lambda: heal.run(self),
             "away": lambda: away.run(self, self._args.away_beats),
         }
         cost = Cost(self.scene)

@@ -17,6 +17,7 @@ INTERVAL_MS = 1_000
 REGIONS = 100
 KEYSPACE = "heartline"
 RETENTION_DAYS = 90
+HOT_IDLE_SECONDS = 3
 
 
 class GatewayOnly(Gateway):
@@ -26,7 +27,7 @@ class GatewayOnly(Gateway):
 class Scene(Fleet):
     gateway_kind = GatewayOnly
 
-    def __init__(self, binary, scratch, jobs=2, interval_ms=INTERVAL_MS):
+    def __init__(self, binary, scratch, jobs=2, interval_ms=INTERVAL_MS, hot_idle=f"{HOT_IDLE_SECONDS}s"):
         super().__init__(
             binary,
             scratch,
@@ -34,6 +35,7 @@ class Scene(Fleet):
             EVENTS__DEPLOYMENT=DEPLOYMENT,
             HISTORY__STORE="cassandra",
             HISTORY__INTERVAL=f"{interval_ms}ms",
+            HISTORY__HOT_IDLE=hot_idle,
             CASSANDRA__KEYSPACE=KEYSPACE,
             CASSANDRA__REPLICATION=1,
             STORE__RETENTION=f"{RETENTION_DAYS}d",

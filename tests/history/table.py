@@ -49,6 +49,10 @@ class Table:
         with self.session() as session:
             return {_unsigned(mid) for (mid,) in session.execute("SELECT DISTINCT mid FROM history")}
 
+    def truncate(self):
+        with self.session() as session:
+            session.execute("TRUNCATE history")
+
     @contextmanager
     def session(self):
         profile = ExecutionProfile(

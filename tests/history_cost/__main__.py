@@ -1,6 +1,6 @@
 """What it costs to carry beats to Cassandra, run by hand on a quiet machine.
 
-    cargo build --release && tests/run history
+    cargo build --release --features fleet && tests/run history
     target/tests/venv/bin/pip install quixstreams
     export TOOLS=$PWD/target/tests PYTHONPATH=tests
     target/tests/venv/bin/python -m history_cost target/release/heartline on-off

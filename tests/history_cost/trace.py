@@ -21,7 +21,7 @@ DONE_SECONDS_MAX = 3_600
 
 
 def run(binary, scratch, seconds):
-    scene = Scene(binary, scratch, jobs=1, interval_ms=INTERVAL_MS)
+    scene = Scene(binary, scratch, jobs=1, interval_ms=INTERVAL_MS, hot_idle="30d")
     try:
         scene.start()
         ours = _carried(binary, scene, seconds)

@@ -4,8 +4,8 @@ use std::sync::Once;
 
 use heartline::model::retention::Retention;
 use heartline::model::secret::Secret;
-use heartline::storage::history_store::cassandra::config::{CassandraConfig, Consistency, Replication};
-use heartline::storage::history_store::cassandra::{CassandraStore, Metrics, Schema};
+use heartline::storage::config::cassandra::{CassandraConfig, Consistency, Replication};
+use heartline::storage_cassandra::{CassandraStore, Metrics, Schema};
 
 use crate::history_store::words::Backend;
 

@@ -1,7 +1,7 @@
 //! The metrics of the store.
 
 use heartline::storage::history_store::HistoryStore;
-use heartline::storage::history_store::cassandra::Metrics;
+use heartline::storage_cassandra::Metrics;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 

@@ -6,7 +6,7 @@ use std::thread;
 
 use heartline::model::ids::UserId;
 use heartline::storage::history_store::HistoryStore;
-use heartline::storage::history_store::cassandra::{CassandraStore, Metrics, Schema};
+use heartline::storage_cassandra::{CassandraStore, Metrics, Schema};
 
 use crate::history_store::cassandra::settings;
 use crate::history_store::cassandra_node::CassandraNode;

@@ -1,8 +1,8 @@
 //! Problems of a Cassandra are reported at the start, with their fixes.
 
 use heartline::model::secret::Secret;
-use heartline::storage::history_store::cassandra::config::{CassandraConfig, Replication};
-use heartline::storage::history_store::cassandra::{CassandraRefused, CassandraStore, Metrics, Schema};
+use heartline::storage::config::cassandra::{CassandraConfig, Replication};
+use heartline::storage_cassandra::{CassandraRefused, CassandraStore, Metrics, Schema};
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
 
@@ -82,6 +82,17 @@ fn another_table_or_replication_is_refused() {
     keyspace.tell("ALTER KEYSPACE KS WITH durable_writes = false");
     keyspace.settings.replication = Replication::Each(1);
     has(keyspace.refusal(Schema::Make), &["durable_writes"]);
+}
+
+#[test]
+#[ignore = "needs Cassandra: tests/run cassandra"]
+fn a_table_without_read_repair_is_refused() {
+    let keyspace = Keyspace::new();
+    keyspace.open(Schema::Make).map(drop).unwrap();
+    keyspace.tell("ALTER TABLE KS.history WITH read_repair = 'NONE'");
+    has(keyspace.refusal(Schema::Make), &["no blocking read repair", "WITH read_repair = 'BLOCKING'"]);
+    keyspace.tell("ALTER TABLE KS.history WITH read_repair = 'BLOCKING'");
+    keyspace.open(Schema::Find).map(drop).unwrap();
 }
 
 #[test]

@@ -10,7 +10,7 @@ use heartline::model::record::Record;
 use heartline::model::recording::Switch;
 use heartline::model::rewards::credit::Credit;
 use heartline::model::version::Version;
-use heartline::storage::history_store::{HistoryStore, HistoryUser};
+use heartline::storage::history_store::HistoryUser;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -123,7 +123,7 @@ impl Told {
         let packed = self.contents.iter().filter(|(told, _)| all || **told == content);
         let rows: Vec<_> = packed.map(|(content, row)| PackedRow::of(*content, row)).collect();
         for row in &rows {
-            self.expected.insert(row.content, row.clone());
+            self.expect(row);
         }
         let forgetting = PackedForgetting::of(&self.row, self.token);
         let known = |forgotten: &PackedForgetting| PackedForgetting { version: self.token, ..forgotten.clone() };
@@ -132,6 +132,13 @@ impl Told {
             self.forgotten.clone_from(&forgetting);
         }
         self.packs.push(UserPack { user: self.user, forgetting, rows });
+    }
+
+    /// A late delete of an evicted content may be older than what history has of it: the record stays.
+    fn expect(&mut self, row: &PackedRow) {
+        if self.expected.get(&row.content).is_none_or(|known| known.version <= row.version) {
+            self.expected.insert(row.content, row.clone());
+        }
     }
 
     /// By the definition.
@@ -162,8 +169,8 @@ pub fn packs_in_any_order_with_repeats_give_the_same<B: Backend>() {
         write(&store, some);
     }
     for user in &users {
-        let read = |store: &dyn HistoryStore| wait(store.read(user.user, wall())).unwrap();
-        assert_eq!(read(&store), user.expected(), "seed {seed}, user {}: {:#?}", user.user.0, user.packs);
-        assert_eq!(read(&oracle), user.expected(), "the oracle, seed {seed}");
+        let found = read(&store, user.user, wall());
+        assert_eq!(found, user.expected(), "seed {seed}, user {}: {:#?}", user.user.0, user.packs);
+        assert_eq!(read(&oracle, user.user, wall()), user.expected(), "the oracle, seed {seed}");
     }
 }

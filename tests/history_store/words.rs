@@ -85,6 +85,16 @@ pub fn write(store: &impl HistoryStore, users: Vec<UserPack>) {
     });
 }
 
+/// Likewise.
+pub fn read(store: &impl HistoryStore, user: UserId, now: u64) -> HistoryUser {
+    let mut found = None;
+    until("a user is read", || {
+        found = wait(store.read(user, now)).inspect_err(|away| eprintln!("{away}")).ok();
+        found.is_some()
+    });
+    found.unwrap()
+}
+
 /// What one user has, and a store that it is written to.
 pub struct Kept<S> {
     pub store: Arc<S>,
@@ -113,7 +123,7 @@ impl<S: HistoryStore> Kept<S> {
     }
 
     pub fn read_at(&self, now: u64) -> HistoryUser {
-        wait(self.store.read(self.user, now)).unwrap()
+        read(&*self.store, self.user, now)
     }
 
     pub fn rows(&self) -> Vec<PackedRow> {

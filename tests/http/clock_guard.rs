@@ -6,7 +6,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 use super::fixture::Fixture;
-use super::sockets::{Socket, connect, heard, say};
+use super::sockets::{Socket, connect, received, send};
 use super::{PATHS, beat};
 use futures_util::StreamExt;
 
@@ -41,11 +41,11 @@ async fn sockets_are_drained_while_the_clock_is_off_and_welcomed_afterwards() {
         let address = fixture.listen().await;
         let mut sockets = [connect(address, &fixture.token).await, connect(address, &fixture.token).await];
         for socket in &mut sockets {
-            assert!(heard(socket).await["welcome"].is_object());
+            assert!(received(socket).await["welcome"].is_object());
         }
         fixture.put_store_ahead(2_000).await;
         for socket in &mut sockets {
-            let bye = heard(socket).await["bye"].take();
+            let bye = received(socket).await["bye"].take();
             assert_eq!(bye["reason"], "drain", "{bye}");
             assert!(bye["reconnect_after"].as_u64().is_some_and(|after| (200..=10_000).contains(&after)), "{bye}");
             assert_eq!(close_code(socket).await, 1012);
@@ -66,9 +66,9 @@ async fn sockets_are_drained_while_the_clock_is_off_and_welcomed_afterwards() {
         // more.
         tokio::task::yield_now().await;
         let mut socket = connect(address, &fixture.token).await;
-        assert!(heard(&mut socket).await["welcome"].is_object());
-        say(&mut socket, json!({"seq": 1, "get": {"items": []}})).await;
-        assert_eq!(heard(&mut socket).await["result"]["seq"], 1, "it stays");
+        assert!(received(&mut socket).await["welcome"].is_object());
+        send(&mut socket, json!({"seq": 1, "get": {"items": []}})).await;
+        assert_eq!(received(&mut socket).await["result"]["seq"], 1, "it stays");
     };
     LocalSet::new().run_until(serve).await;
 }

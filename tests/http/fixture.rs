@@ -52,6 +52,7 @@ use heartline::edge::limits::quota::Quota;
 use heartline::edge::limits::rates::Rates;
 use heartline::edge::listener::{self, HttpTimeouts, ListenerContext, Proxies};
 use heartline::edge::origin::Origins;
+use heartline::edge::shutdown::Shutdown;
 use heartline::edge::visitor::VisitorClasses;
 use heartline::model::ids::{Content, UserId};
 use heartline::model::mid_hash::MidHash;
@@ -61,7 +62,6 @@ use heartline::model::rewards::rule::Rules;
 use heartline::model::rule::Admission;
 use heartline::model::secret::Secret;
 use heartline::model::shard::Shards;
-use heartline::shutdown::Shutdown;
 use heartline::storage::device_channel::Alone;
 use heartline::storage::hot_store::{HotStore, Positions, StoreError};
 use heartline::storage::revocation_list::file::FileList;
@@ -117,7 +117,7 @@ impl Fixture {
         let (store, clock): (Arc<dyn HotStore>, _) = (memory.clone(), Arc::new(Clock::starting_at(0, Duration::MAX)));
         let shutdown = Shutdown::new(Duration::from_secs(1));
         let (judge, connect_lookup) = no_rewards(&defaults, &store, &clock, &mut registry);
-        let heard_visitors = Arc::<HeardVisitors>::default();
+        let (heard_visitors, store_ahead) = (Arc::<HeardVisitors>::default(), Arc::new(AtomicI64::new(0)));
         let (committer, intake, completions) =
             commits(store.clone(), clock.clone(), judge, heard_visitors.clone(), &mut registry);
         let health = committer.health.clone();
@@ -137,7 +137,6 @@ impl Fixture {
         let verifier = Arc::new(Verifier::new(&config, Some(&key)).expect("keys"));
         let authenticator =
             Authenticator::new(verifier, presence, kick_list.clone(), revocations, clock.clone(), &mut registry);
-        let store_ahead = Arc::new(AtomicI64::new(0));
         let clock_guard = clock_guard(store_ahead.clone(), clock.clone(), &mut registry);
         let context = Arc::new(ConnectionContext {
             lanes: Lanes::new(vec![intake], Box::new(|_| 0)),
@@ -150,6 +149,7 @@ impl Fixture {
             requests: Arc::new(Rates::new(defaults.limits.frames_per_second, defaults.limits.burst)),
             anonymous: Arc::new(Rates::new(defaults.limits.frames_per_second, defaults.limits.burst)),
             views: None,
+            elsewhere: None,
             lists: ListLimiter::new(Self::LIST_ROWS, Self::LIST_ROWS, &mut registry),
             visitors: visitors(),
             origins: Origins::new(vec![Self::ORIGIN.to_owned()]),

@@ -64,9 +64,9 @@ impl Positions for Memory {
         }
         let mut rows = self.rows();
         let mut decider = Decider::new(group.now, 0, u32::MAX, &group.rewards);
-        let outcomes = group.changes.iter().enumerate().map(|(place, change)| {
+        let outcomes = group.changes.iter().enumerate().map(|(index, change)| {
             let Ok(mut draft) = Draft::new(&*rows);
-            let Ok(outcome) = decider.decide(&mut draft, place, change.user, &change.action);
+            let Ok(outcome) = decider.decide(&mut draft, index, change.user, &change.action);
             let drafted = draft.finish();
             rows.store(drafted);
             outcome

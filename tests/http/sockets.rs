@@ -32,15 +32,15 @@ pub async fn connect_with(address: SocketAddr, headers: &[(&'static str, &str)])
 
 async fn welcomed(address: SocketAddr, token: &str) -> Socket {
     let mut socket = connect(address, token).await;
-    assert!(heard(&mut socket).await["welcome"].is_object());
+    assert!(received(&mut socket).await["welcome"].is_object());
     socket
 }
 
-pub async fn say(socket: &mut Socket, frame: Value) {
+pub async fn send(socket: &mut Socket, frame: Value) {
     socket.send(Message::text(frame.to_string())).await.expect("sent");
 }
 
-pub async fn heard(socket: &mut Socket) -> Value {
+pub async fn received(socket: &mut Socket) -> Value {
     let message = socket.next().await.expect("a message").expect("no error");
     serde_json::from_str(message.to_text().expect("text")).expect("JSON")
 }
@@ -72,15 +72,15 @@ async fn without_the_store_operations_are_unavailable_and_beats_wait() {
         ] {
             let mut frame = operation;
             frame["seq"] = json!(seq);
-            say(&mut socket, frame).await;
-            let error = heard(&mut socket).await["error"].take();
+            send(&mut socket, frame).await;
+            let error = received(&mut socket).await["error"].take();
             assert_eq!((&error["seq"], &error["code"]), (&json!(seq), &json!("unavailable")), "{error}");
             assert_eq!(error["retry"], true);
         }
         // A beat is neither acked nor refused; what comes after it is told to try again.
-        say(&mut socket, json!({"seq": 4, "beats": {"items": [beat(&fixture, 100, 0, "playing")]}})).await;
-        say(&mut socket, json!({"seq": 5, "get": {"items": items}})).await;
-        let answer = heard(&mut socket).await;
+        send(&mut socket, json!({"seq": 4, "beats": {"items": [beat(&fixture, 100, 0, "playing")]}})).await;
+        send(&mut socket, json!({"seq": 5, "get": {"items": items}})).await;
+        let answer = received(&mut socket).await;
         assert_eq!(answer["error"]["seq"], 5, "{answer}");
     };
     LocalSet::new().run_until(serve).await;
@@ -95,14 +95,14 @@ async fn a_renewal_in_time_counts_even_behind_a_slow_operation() {
         tokio::time::sleep_until((end - Duration::from_secs(2)).into()).await;
         fixture.store.turn(Fault::Away);
         let items = json!([{"kind": 1, "oid": "100"}]);
-        say(&mut socket, json!({"seq": 1, "delete": {"items": items, "at": fixture.now()}})).await;
-        say(&mut socket, json!({"seq": 2, "token": {"token": fixture.token}})).await;
+        send(&mut socket, json!({"seq": 1, "delete": {"items": items, "at": fixture.now()}})).await;
+        send(&mut socket, json!({"seq": 2, "token": {"token": fixture.token}})).await;
         tokio::time::sleep_until((end + Duration::from_secs(1)).into()).await;
         fixture.store.turn(Fault::None);
-        assert_eq!(heard(&mut socket).await["result"]["seq"], 1);
-        assert!(heard(&mut socket).await["result"]["expires"].is_u64());
-        say(&mut socket, json!({"seq": 3, "get": {"items": items}})).await;
-        assert_eq!(heard(&mut socket).await["result"]["seq"], 3);
+        assert_eq!(received(&mut socket).await["result"]["seq"], 1);
+        assert!(received(&mut socket).await["result"]["expires"].is_u64());
+        send(&mut socket, json!({"seq": 3, "get": {"items": items}})).await;
+        assert_eq!(received(&mut socket).await["result"]["seq"], 3);
     };
     LocalSet::new().run_until(serve).await;
 }
@@ -114,11 +114,11 @@ async fn a_busy_socket_is_closed_with_4002_once_its_token_has_expired() {
         let mut socket = welcomed(fixture.listen().await, &fixture.expired_token()).await;
         fixture.lose_the_store();
         for seq in 1..7 {
-            say(&mut socket, json!({"seq": seq, "list": {}})).await;
+            send(&mut socket, json!({"seq": seq, "list": {}})).await;
         }
         // Each is waited for 3 s. The second lasts beyond the end at 5 s, the third was there by then.
         for seq in 1..4 {
-            assert_eq!(heard(&mut socket).await["error"]["seq"], seq);
+            assert_eq!(received(&mut socket).await["error"]["seq"], seq);
         }
         match socket.next().await {
             Some(Ok(Message::Close(Some(frame)))) => assert_eq!(u16::from(frame.code), 4002),
@@ -143,16 +143,16 @@ async fn a_long_frame_that_has_no_beats_does_not_wait_for_the_beats_of_others_fo
         fixture.store.turn(Fault::Away);
         let beats =
             |seq, oid| long(json!({"seq": seq, "beats": {"items": [beat(&fixture, oid, 0, "playing")]}}), "beats");
-        say(&mut one, beats(1, 100)).await;
+        send(&mut one, beats(1, 100)).await;
         let asked = Instant::now();
         let items = json!([{"kind": 1, "oid": "100"}]);
-        say(&mut other, long(json!({"seq": 1, "get": {"items": items}}), "get")).await;
-        assert_eq!(heard(&mut other).await["result"], json!({"seq": 1, "records": [null]}));
+        send(&mut other, long(json!({"seq": 1, "get": {"items": items}}), "get")).await;
+        assert_eq!(received(&mut other).await["result"], json!({"seq": 1, "records": [null]}));
         assert!(asked.elapsed() > Duration::from_secs(4), "it has waited for its turn");
         // What is done gives the turn back, and so does what waits no more.
-        say(&mut other, beats(2, 200)).await;
+        send(&mut other, beats(2, 200)).await;
         fixture.store.turn(Fault::None);
-        let acked = async { (heard(&mut one).await["ack"]["seq"].take(), heard(&mut other).await) };
+        let acked = async { (received(&mut one).await["ack"]["seq"].take(), received(&mut other).await) };
         let (ack, others) = tokio::time::timeout(Duration::from_secs(5), acked).await.expect("both are acked");
         assert_eq!(ack, 1);
         assert!(others["ack"]["seq"] == 2 || others["push"].is_object(), "{others}");

@@ -10,7 +10,7 @@ use tokio::task::LocalSet;
 
 use super::beat;
 use super::fixture::Fixture;
-use super::sockets::{connect_with, heard, say};
+use super::sockets::{connect_with, received, send};
 
 const TV: &str =
     "Mozilla/5.0 (Web0S; Linux/SmartTV) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/87.0.4280.88 Safari/537.36";
@@ -55,8 +55,8 @@ async fn beats_of_a_socket_come_with_the_client_of_its_upgrade() {
         let authorization = format!("Bearer {}", fixture.token);
         let headers = [("authorization", authorization.as_str()), ("user-agent", TV)];
         let mut socket = connect_with(fixture.listen().await, &headers).await;
-        assert!(heard(&mut socket).await["welcome"].is_object());
-        say(&mut socket, json!({"seq": 1, "beats": {"items": [beat(&fixture, 100, 0, "playing")]}})).await;
+        assert!(received(&mut socket).await["welcome"].is_object());
+        send(&mut socket, json!({"seq": 1, "beats": {"items": [beat(&fixture, 100, 0, "playing")]}})).await;
         assert_eq!(fixture.heard_visitors.so_many(1).await, [tv()]);
     };
     LocalSet::new().run_until(serve).await;

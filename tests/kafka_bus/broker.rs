@@ -18,6 +18,13 @@ pub fn shared() -> String {
     std::env::var(ADDRESS).unwrap_or_else(|_| panic!("{ADDRESS} is not set; run: tests/run kafka"))
 }
 
+/// Where it asks for a login: tests/services/kafka.sh.
+pub fn with_login() -> String {
+    let shared = shared();
+    let (host, port) = shared.rsplit_once(':').expect("host and port");
+    format!("{host}:{}", port.parse::<u16>().expect("a port") + 2)
+}
+
 pub struct Broker {
     home: Arc<TempDir>,
     /// Of how many it is which, from 1 on.

@@ -9,10 +9,10 @@ use heartline::model::ids::{Content, SessionId, UserId};
 use heartline::model::pack::{Pack, PackedRecord, PackedRow, UserPack};
 use heartline::model::shard::{Region, Shards};
 use heartline::model::version::Version;
+use heartline::storage::config::kafka::KafkaConfig;
 use heartline::storage::delivery::{Delivery, Receipt, Report};
-use heartline::storage::history_bus::kafka::KafkaHistory;
 use heartline::storage::history_bus::{HistoryBus, MESSAGE_BYTES_MAX, PackMessage, codec};
-use heartline::storage::kafka::config::KafkaConfig;
+use heartline::storage_kafka::history_bus::KafkaHistory;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::timeout;
 
@@ -47,7 +47,7 @@ pub fn open(kafka: &KafkaConfig) -> KafkaHistory {
     KafkaHistory::open(kafka).unwrap()
 }
 
-/// Hands these bytes over, each as a message of its region; their reports come here, by their place.
+/// Hands these bytes over, each as a message of its region; their reports come here, by their index.
 pub fn publish(
     bus: &dyn HistoryBus,
     messages: impl IntoIterator<Item = (Region, Vec<u8>)>,
@@ -59,7 +59,7 @@ pub fn publish(
     reports
 }
 
-/// All that are reported, by their place.
+/// All that are reported, by their index.
 pub async fn deliveries(mut reports: UnboundedReceiver<Report>) -> Vec<Delivery> {
     let mut all = BTreeMap::new();
     while let Some(Report { number, delivery }) = timeout(PATIENCE, reports.recv()).await.expect("a report in time") {

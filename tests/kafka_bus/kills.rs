@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use heartline::storage::kafka::config::KafkaConfig;
+use heartline::storage::config::kafka::KafkaConfig;
 use tokio::task::spawn_blocking;
 
 use crate::kafka_bus::broker::Broker;

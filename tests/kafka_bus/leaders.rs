@@ -41,6 +41,8 @@ async fn without_the_leader_of_some_partitions_the_events_of_all_others_go_on() 
     let wait: BTreeSet<u64> = (0..USERS).filter(|user| led.contains(&partition[user])).collect();
     assert!(wait.len() > 5 && wait.len() < USERS as usize / 2, "{led:?} {wait:?}");
 
+    // On a busy machine the first round is refused, or sent twice, until each broker knows the new topic.
+    let refused = relayed.failures();
     brokers[2].kill();
     let killed = Instant::now();
     let mut slowest = Duration::ZERO;
@@ -53,7 +55,7 @@ async fn without_the_leader_of_some_partitions_the_events_of_all_others_go_on() 
         assert!(relayed.waiting().iter().all(|claim| wait.contains(&claim.key.user.0)));
         tokio::time::sleep(ROUND.saturating_sub(began.elapsed())).await;
     }
-    let (blocked, again) = (relayed.metric("event_bus_blocked"), relayed.failures());
+    let (blocked, again) = (relayed.metric("event_bus_blocked"), relayed.failures() - refused);
     println!("{} of {USERS} users wait; the slowest of the others {slowest:?}; {again} sent again", wait.len());
     println!("{:?}", relayed.degraded());
     assert_eq!((blocked, relayed.metric("event_bus_away")), (1.0, 0.0));
@@ -70,8 +72,10 @@ async fn without_the_leader_of_some_partitions_the_events_of_all_others_go_on() 
     let all = read(&kafka.brokers[0], &kafka.topics.rewards);
     has_all_in_order(&all, (ROUNDS + 1) * USERS);
     // One that was on its way when the broker died may be there twice.
-    let others = all.iter().filter(|event| !wait.contains(&(event.number() % USERS))).count() as u64;
-    assert_eq!(others, (ROUNDS + 1) * (USERS - wait.len() as u64), "those of the others come once");
-    assert!(all.len() as u64 <= (ROUNDS + 1) * USERS + wait.len() as u64, "{} messages", all.len());
+    let later = || all.iter().map(|event| event.number()).filter(|number| *number >= USERS);
+    let others = later().filter(|number| !wait.contains(&(number % USERS))).count() as u64;
+    assert_eq!(others, ROUNDS * (USERS - wait.len() as u64), "those of the others come once");
+    let messages = later().count() as u64;
+    assert!(messages <= ROUNDS * USERS + wait.len() as u64, "{messages} messages");
     relayed.until(|relayed| relayed.degraded().is_empty()).await;
 }

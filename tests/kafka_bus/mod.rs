@@ -24,9 +24,9 @@ use std::time::Duration;
 use heartline::model::ids::{Content, SessionId, UserId};
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::secret::Secret;
+use heartline::storage::config::kafka::{KafkaConfig, Security, Topics};
 use heartline::storage::event_bus::config::{Backend, Config};
-use heartline::storage::event_bus::kafka::KafkaBus;
-use heartline::storage::kafka::config::{KafkaConfig, Security, Topics};
+use heartline::storage_kafka::event_bus::KafkaBus;
 
 use crate::kafka_bus::publishing::DEPLOYMENT;
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use heartline::storage::delivery::{Delivery, Receipt};
 use heartline::storage::history_bus::codec;
-use heartline::storage::history_bus::kafka::quarantine::KafkaQuarantine;
 use heartline::storage::history_bus::quarantine::{Quarantine, Quarantined};
-use heartline::storage::history_bus::source::{Place, RawPack};
+use heartline::storage::history_bus::source::{MessageRef, RawPack};
+use heartline::storage_kafka::history_bus::quarantine::KafkaQuarantine;
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::kafka_bus::broker::shared;
@@ -17,15 +17,15 @@ use crate::kafka_bus::topics::is_made;
 
 #[tokio::test]
 #[ignore = "needs Kafka: tests/run kafka"]
-async fn a_message_is_kept_as_it_was_with_its_place_and_the_reason() {
+async fn a_message_is_kept_as_it_was_with_its_source_and_the_reason() {
     let kafka = settings(&shared());
     let quarantine = KafkaQuarantine::open(&kafka).unwrap();
     let (receipts, reports) = unbounded_channel();
     let longest: Vec<u8> = (0..16 << 20).map(|_| rand::random()).collect();
     let messages = [(&b"19"[..], vec![0xff; 3]), (b"", Vec::new()), (b"7", longest)];
     for (number, (key, bytes)) in (0..).zip(&messages) {
-        let place = Place { partition: 4, offset: 1_000 + number, term: 1 };
-        let pack = RawPack { place, key: key.to_vec(), bytes: bytes.clone() };
+        let message_ref = MessageRef { partition: 4, offset: 1_000 + number, term: 1 };
+        let pack = RawPack { message_ref, key: key.to_vec(), bytes: bytes.clone() };
         let reason = codec::decode(bytes).unwrap_err().to_string();
         quarantine.put(Quarantined { pack, reason, receipt: Receipt::new(number as u64, receipts.clone()) });
     }
@@ -37,9 +37,9 @@ async fn a_message_is_kept_as_it_was_with_its_place_and_the_reason() {
         assert_eq!((raw.key.as_bytes(), &raw.value == bytes), (*key, true));
         let reason = raw.headers["reason"].clone();
         assert!(!reason.is_empty());
-        let place = [("source_partition", "4"), ("source_offset", &(1_000 + number).to_string())];
+        let source = [("source_partition", "4"), ("source_offset", &(1_000 + number).to_string())];
         let mut expected: BTreeMap<String, String> =
-            place.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+            source.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         expected.insert("source_topic".to_owned(), kafka.topics.history.clone());
         expected.insert("reason".to_owned(), reason);
         assert_eq!(raw.headers, expected);

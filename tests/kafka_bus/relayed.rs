@@ -10,8 +10,8 @@ use heartline::domain::outbox::relay_notify::RelayNotify;
 use heartline::model::cloud_event::Source;
 use heartline::model::outbox_entry::OutboxEntry;
 use heartline::model::rewards::claim::Claim;
+use heartline::storage::config::kafka::KafkaConfig;
 use heartline::storage::hot_store::Answer;
-use heartline::storage::kafka::config::KafkaConfig;
 use heartline::storage::outbox::{Outbox, OutboxNumber};
 use prometheus_client::registry::Registry;
 

@@ -9,11 +9,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use heartline::model::shard::Region;
+use heartline::storage::config::kafka::KafkaConfig;
 use heartline::storage::delivery::Delivery;
-use heartline::storage::history_bus::kafka::KafkaHistory;
-use heartline::storage::history_bus::kafka::source::KafkaSource;
-use heartline::storage::history_bus::source::{PackSource, Place, RawPack};
-use heartline::storage::kafka::config::KafkaConfig;
+use heartline::storage::history_bus::source::{MessageRef, PackSource, RawPack};
+use heartline::storage_kafka::history_bus::KafkaHistory;
+use heartline::storage_kafka::history_bus::source::KafkaSource;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -59,8 +59,8 @@ async fn read(source: &KafkaSource, messages: usize) -> Vec<RawPack> {
     all
 }
 
-fn places(packs: &[RawPack]) -> Vec<Place> {
-    packs.iter().map(|pack| pack.place).collect()
+fn message_refs(packs: &[RawPack]) -> Vec<MessageRef> {
+    packs.iter().map(|pack| pack.message_ref).collect()
 }
 
 fn numbers(packs: &[RawPack]) -> Vec<u64> {
@@ -91,21 +91,22 @@ async fn uncommitted_messages_are_read_again() {
     let packs = read(&first, 200).await;
     assert_eq!(numbers(&packs), (0..200).collect::<Vec<_>>(), "each once");
     for partition in 0..6 {
-        let of = packs.iter().filter(|pack| pack.place.partition == partition);
-        let offsets: Vec<i64> = of.map(|pack| pack.place.offset).collect();
+        let of = packs.iter().filter(|pack| pack.message_ref.partition == partition);
+        let offsets: Vec<i64> = of.map(|pack| pack.message_ref.offset).collect();
         assert_eq!(offsets, (0..offsets.len() as i64).collect::<Vec<_>>(), "in its order");
     }
-    // Of each partition all but the eleventh: those behind it wait for it.
-    let most: Vec<Place> = places(&packs).into_iter().filter(|place| place.offset != 10).collect();
+    // Of each partition all but the eleventh: those after it wait for it.
+    let most: Vec<MessageRef> =
+        message_refs(&packs).into_iter().filter(|message_ref| message_ref.offset != 10).collect();
     first.commit(&most);
-    let left: Vec<RawPack> = packs.into_iter().filter(|pack| pack.place.offset >= 10).collect();
+    let left: Vec<RawPack> = packs.into_iter().filter(|pack| pack.message_ref.offset >= 10).collect();
     until("what is left counts", || first.lag().values().sum::<u64>() == left.len() as u64).await;
     close(first).await;
 
     let second = source(&kafka);
     let again = read(&second, left.len()).await;
     assert_eq!(numbers(&again), numbers(&left));
-    second.commit(&places(&again));
+    second.commit(&message_refs(&again));
     until("nothing is left", || second.lag().len() == 6 && second.lag().values().all(|left| *left == 0)).await;
     close(second).await;
 
@@ -154,7 +155,7 @@ async fn a_source_reads_each_message_once_and_no_more_than_it_may_hold() {
         }
         assert!(timeout(Duration::from_millis(300), source.next(1)).await.is_err(), "it is full");
         most = most.max(held.len());
-        source.commit(&places(&held));
+        source.commit(&message_refs(&held));
         all.extend(held.iter().map(number));
     }
     assert_eq!(most, 20);
@@ -170,7 +171,7 @@ async fn a_source_goes_on_when_its_broker_is_back() {
     let (bus, source) = (open(&kafka), source(&kafka));
     publish_numbers(&bus, 0..100).await;
     let before = read(&source, 100).await;
-    source.commit(&places(&before));
+    source.commit(&message_refs(&before));
     until("all is committed", || source.lag().len() == 6 && source.lag().values().all(|left| *left == 0)).await;
     broker.kill();
     until("it complains", || source.complaints().iter().any(|what| what.contains("Kafka does not answer"))).await;
@@ -205,7 +206,7 @@ async fn reader_process() {
         let is_left = |pack: &RawPack| number(pack) >= LEFT_FROM && number(pack).is_multiple_of(5);
         let written: Vec<RawPack> = packs.into_iter().filter(|pack| !is_left(pack)).collect();
         written.iter().for_each(|pack| println!("\nwritten {}", number(pack)));
-        source.commit(&places(&written));
+        source.commit(&message_refs(&written));
     }
 }
 
@@ -245,7 +246,7 @@ fn write_all(source: &Arc<KafkaSource>) -> (JoinHandle<()>, Arc<Mutex<BTreeMap<u
             for pack in &packs {
                 *writes.lock().unwrap().entry(number(pack)).or_default() += 1;
             }
-            source.commit(&places(&packs));
+            source.commit(&message_refs(&packs));
         }
     });
     (writing, written)

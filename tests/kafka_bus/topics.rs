@@ -2,15 +2,17 @@
 
 use std::time::{Duration, Instant};
 
+use heartline::model::secret::Secret;
+use heartline::storage::config::kafka::Security;
 use heartline::storage::event_bus::EventBus;
-use heartline::storage::event_bus::kafka::KafkaBus;
 use heartline::storage::history_bus::HistoryBus;
-use heartline::storage::history_bus::kafka::KafkaHistory;
+use heartline::storage_kafka::event_bus::KafkaBus;
+use heartline::storage_kafka::history_bus::KafkaHistory;
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 
-use crate::kafka_bus::broker::shared;
+use crate::kafka_bus::broker::{shared, with_login};
 use crate::kafka_bus::publishing::publish;
 use crate::kafka_bus::{PATIENCE, claim, open, settings};
 
@@ -137,4 +139,23 @@ async fn an_unreachable_broker_is_reported() {
     assert!(error.contains("127.0.0.1:9"), "{error}");
     let complaints = until(&bus, |complaints| !complaints.is_empty()).await;
     assert!(complaints[0].contains("Kafka does not answer"), "{complaints:?}");
+}
+
+#[tokio::test]
+#[ignore = "needs Kafka: tests/run kafka"]
+async fn a_wrong_password_is_reported_as_one_and_the_right_one_serves() {
+    for (password, is_right) in [("right", true), ("wrong", false)] {
+        let mut kafka = settings(&with_login());
+        kafka.delivery_timeout = Duration::from_secs(if is_right { 30 } else { 1 });
+        (kafka.security, kafka.sasl_user) = (Security::SaslPlaintext, "heartline".to_owned());
+        kafka.sasl_password = Secret::new(password.to_owned());
+        let bus = open(&kafka);
+        let published = publish(&bus, [claim(1, 1)]).await;
+        assert_eq!(published.is_ok(), is_right, "{published:?}");
+        if !is_right {
+            let complaints = until(&bus, |complaints| !complaints.is_empty()).await;
+            assert!(complaints[0].contains("Kafka refuses the login"), "{complaints:?}");
+            assert!(complaints[0].contains(&kafka.topics.rewards), "{complaints:?}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 """What the live numbers cost, run by hand on a quiet machine.
 
-    cargo build --release && tests/run python
+    cargo build --release --features fleet && tests/run python
     export PYTHONPATH=tests
     target/tests/venv/bin/python -m live_cost on-off target/release/heartline OTHER
     target/tests/venv/bin/python -m live_cost streams target/release/heartline

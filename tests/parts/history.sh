@@ -1,5 +1,5 @@
 # From Redis by Kafka to Cassandra: two gateways and two jobs, each part of it killed, and Redis, Kafka and
-# Cassandra stopped for seconds; HISTORY_SEED repeats a run's load.
+# Cassandra stopped for seconds; then all data of Cassandra are lost. HISTORY_SEED repeats a run's load.
 . tests/parts/needs.bash
 need_history_clients
 need_redis
@@ -8,6 +8,6 @@ need_cassandra
 need_binary
 ready
 "$PYTHON" -m unittest history.test_judge
-"$PYTHON" -m history "$HEARTLINE_BIN" --only same --only garbage --only kills \
+"$PYTHON" -m history "$HEARTLINE_BIN" --only same --only garbage --only kills --only heal \
   $([[ $LONG ]] && echo --users 5000 --rounds 100 --frozen 12) \
   ${HISTORY_SEED:+--seed "$HISTORY_SEED"}

@@ -17,7 +17,7 @@ tests_at() { # ZONE DATE
     --skip kafka_bus:: --skip bus_away:: --skip the_program_and_its_process_are_measured
 }
 
-tests_at UTC "$(date --utc +%F) 23:59:30 UTC" --lib --test library --test gateway
+tests_at UTC "$(date --utc +%F) 23:59:30 UTC" --workspace --lib --test library --test gateway
 # Clocks of Berlin are put forward at 01:00 UTC on the first day, and back on the second.
-tests_at Europe/Berlin '2031-03-30 00:59:30 UTC' --lib
-tests_at Europe/Berlin '2031-10-26 00:59:30 UTC' --lib
+tests_at Europe/Berlin '2031-03-30 00:59:30 UTC' --workspace --lib
+tests_at Europe/Berlin '2031-10-26 00:59:30 UTC' --workspace --lib

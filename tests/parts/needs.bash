@@ -92,8 +92,14 @@ need_binary() {
 
 # The same for what measures a rate, and its long forms.
 need_release_binary() {
-  compile build --workspace --release
+  compile build --workspace --release --features fleet
   HEARTLINE_BIN=$CARGO_TARGET_DIR/release/heartline
+}
+
+# The gateway as the README builds it. In a folder of its own: the other release build has more features.
+need_plain_binary() {
+  CARGO_TARGET_DIR=$CARGO_TARGET_DIR/plain compile build --release
+  HEARTLINE_BIN=$CARGO_TARGET_DIR/plain/release/heartline
 }
 
 # Sets PYTHON, an environment with the WebSocket client, the token library and a Kafka client that is not the gateway's.

@@ -1,7 +1,7 @@
 # Planted bugs: each patch of tests/planted is applied to a copy of the tree, and must make the test it names fail.
 #
 # A patch begins with what is wrong, and names the test in a line of its own:
-#   Caught-by: unit NAME           a unit test, exactly this one
+#   Caught-by: unit CRATE::NAME    a unit test, exactly this one
 #   Caught-by: gateway NAME        a test of the gateway (tests/gateway), exactly this one
 #   Caught-by: gateway-redis NAME  the same, that needs Redis
 #   Caught-by: library NAME        a test of the library (tests/library.rs), exactly this one
@@ -105,7 +105,7 @@ stand_in_for_the_tree() {
 build() { # [KIND]: what the bug is in, or everything. Binaries come with tests of their packages.
   local test=(cargo test --locked --no-run)
   case ${1:-} in
-    unit) "${test[@]}" --lib ;;
+    unit) "${test[@]}" --workspace --lib ;;
     library | redis | valkey | cassandra | mongo) "${test[@]}" --test library ;;
     gateway | gateway-redis) "${test[@]}" --test gateway ;;
     auditor) "${test[@]}" --workspace --test tidy --test real_gateway ;;
@@ -114,9 +114,9 @@ build() { # [KIND]: what the bug is in, or everything. Binaries come with tests 
   esac
 }
 
-built() { # KIND: the file
+built() { # KIND NAME...: the file
   case $1 in
-    unit) sed -n 's|^ *Executable unittests src/lib.rs (\(.*heartline-.*\))$|\1|p' "$TMPDIR/executables" ;;
+    unit) sed -nE "s|^ *Executable unittests .*\((.*/heartline_${2%%::*}-[0-9a-f]*)\)\$|\1|p" "$TMPDIR/executables" ;;
     gateway | gateway-redis) sed -n 's|^ *Executable tests/gateway/main.rs (\(.*\))$|\1|p' "$TMPDIR/executables" ;;
     auditor) echo "$HEARTLINE_BIN" ;;
     *) sed -n 's|^ *Executable tests/library.rs (\(.*\))$|\1|p' "$TMPDIR/executables" ;;
@@ -128,7 +128,8 @@ run_test() { # FILE KIND NAME...: its status; what it said is in $output
   # A search goes on for as long as it does in the long version: some bugs are rare.
   local -x LONG=1
   case $kind in
-    unit | gateway | library) "$file" --exact "$name" ;;
+    unit) "$file" --exact "${name#*::}" ;;
+    gateway | library) "$file" --exact "$name" ;;
     gateway-redis | redis | cassandra | mongo) "$file" --ignored --exact "$name" ;;
     valkey) HEARTLINE_TEST_REDIS_SERVER=$VALKEY "$file" --ignored --exact "$name" ;;
     auditor) "$PYTHON" -m "$name" "$file" "${@:4}" ;;
@@ -188,7 +189,7 @@ catches() { # BUG FILE KIND NAME...: with it
 
 judge() { # passes|catches BUG KIND NAME...: runs it at once, or prints the command to run with what is built now
   local file kept=$TMPDIR/$1-$2
-  file=$(built "$3")
+  file=$(built "${@:3}")
   rm -f "$output"
   if [[ $3 == gateway* ]]; then
     # It starts the binary that is where cargo has put it.

@@ -6,5 +6,5 @@ need_redis
 compile test --no-run --test library
 ready
 run_tests --test library -- --ignored \
-  redis conflicts:: state_search:: sums:: --skip history_store:: --skip kafka_bus:: --skip statistics:: \
+  redis conflicts:: state_search:: sums:: --skip history_store:: --skip kafka_bus:: --skip statistics:: --skip sums::cluster_ \
   --skip backends::redis_cluster_

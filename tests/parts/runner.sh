@@ -32,9 +32,10 @@ part() { # ROW SCRIPT [INPUT...]
   echo "$2" >"$tree/tests/parts/${1%% *}.sh"
 }
 
+given=()
 run() { # [ARGUMENT...]: its status and what it prints
   status=0
-  output=$(env -u HOME -u XDG_CACHE_HOME -u CHANGE_BASE "$tree/tests/run" "$@" 2>&1) || status=$?
+  output=$(env -u HOME -u XDG_CACHE_HOME -u CHANGE_BASE "${given[@]}" "$tree/tests/run" "$@" 2>&1) || status=$?
 }
 
 commit=(git -C "$tree" -c user.name=runner -c user.email=runner@localhost commit --quiet --all --message)
@@ -104,6 +105,29 @@ run
 ends_with 0 '2 passed, 0 failed' 'the deep part of this run: two; of 1: two'
 run --changed
 ends_with 0 '2 passed, 0 failed' 'the change touches: shallow two'
+
+begin 'a deep part on a release build'
+part 'quick beside each 1 no' "$steady"
+part 'rated alone deep 1 no' $'need_release_binary() { :; }\nneed_release_binary\n'"$steady"
+run
+ends_with 0 '1 passed, 0 failed'
+# Dependencies were built before.
+mkdir -p "$tree/target/debug"
+run
+ends_with 0 '2 passed, 0 failed' 'the deep part of this run: rated; of 1: rated'
+
+begin 'dependencies of other manifests'
+part 'quick beside each 1 no' "$steady"
+part 'rated alone deep 1 no' $'need_release_binary() { :; }\nneed_release_binary\n'"$steady"
+kept=$tree/cache/heartline-tests/dependencies/others
+mkdir -p "$kept/debug"
+touch "$kept/debug/built"
+given=("XDG_CACHE_HOME=$tree/cache")
+run
+given=()
+# Some dependencies have to be built, so there is no time for a release build.
+ends_with 0 '1 passed, 0 failed' "dependencies of the debug build: taken from $kept"
+[[ -e $tree/target/debug/built ]] || complain "$scenario: they were not taken"
 
 begin 'three parts that fail by chance'
 for name in one two three; do part "$name beside each 1 yes" "$by_chance"; done

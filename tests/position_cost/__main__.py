@@ -1,6 +1,6 @@
 """What it costs a beat that a subscriber follows positions, run by hand on a quiet machine.
 
-    cargo build --release && tests/run python
+    cargo build --release --features fleet && tests/run python
     export PYTHONPATH=tests
     target/tests/venv/bin/python -m position_cost target/release/heartline [--store redis]
 

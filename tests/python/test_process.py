@@ -15,7 +15,7 @@ USAGE, UNAVAILABLE, CANNOT_CREATE, CONFIG = 2, 69, 73, 78
 
 class BadStarts(Scratch):
     def refused(self, code, *words, **settings):
-        """The start ends with this code and, behind its log, one line on stderr that has the words, in whatever case."""
+        """The start ends with this code and, after its log, one line on stderr that has the words, in whatever case."""
         gateway = self.gateway(**settings)
         with self.assertRaises(StartFailed) as failed:
             gateway.start()

@@ -65,7 +65,7 @@ def run(options):
 
 
 def instruction(name):
-    """The words behind an instruction of the Dockerfile."""
+    """The words after an instruction of the Dockerfile."""
     return [word for line in DOCKERFILE.splitlines() if line.startswith(f"{name} ") for word in line.split()[1:]]
 
 

@@ -4,9 +4,9 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use heartline::storage::redis::config::{Durability, RedisConfig};
-use heartline::storage::redis::prepare;
-use heartline::storage::redis::{Redis, RedisRefused};
+use heartline::storage::config::redis::{Durability, RedisConfig};
+use heartline::storage_redis::prepare;
+use heartline::storage_redis::{Redis, RedisRefused};
 
 use super::server::Server;
 use super::{PATIENCE, away_because, comes_back, count, goes_away};

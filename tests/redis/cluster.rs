@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use heartline::model::shard::Shard;
-use heartline::storage::redis::config::RedisConfig;
-use heartline::storage::redis::prepare::prepare;
-use heartline::storage::redis::{Redis, tag};
+use heartline::storage::config::redis::RedisConfig;
+use heartline::storage_redis::prepare::prepare;
+use heartline::storage_redis::{Redis, tag};
 
 use super::server::{Server, free_port, redis_cli, refusal};
 use super::{PATIENCE, away, comes_back, count, goes_away, try_count};

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use heartline::storage::redis::prepare::{Prepared, prepare};
+use heartline::storage_redis::prepare::{Prepared, prepare};
 
 use super::server::{Server, free_port};
 use super::{away, away_because, count};

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use heartline::model::shard::Shard;
 use heartline::storage::hot_store::StoreError;
-use heartline::storage::redis::{Call, Redis, tag};
+use heartline::storage_redis::{Call, Redis, tag};
 use redis::{Pipeline, Script, Value, from_redis_value};
 
 /// Returns the users it was called for, and counts the calls, if its shard is of the deployment.

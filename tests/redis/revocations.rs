@@ -2,9 +2,9 @@
 
 use heartline::model::ids::UserId;
 use heartline::model::revocation::{Revocation, Revoked};
-use heartline::storage::redis::Redis;
-use heartline::storage::revocation_list::redis::RedisList;
 use heartline::storage::revocation_list::{ListError, RevocationList};
+use heartline::storage_redis::Redis;
+use heartline::storage_redis::revocation_list::RedisList;
 
 use super::cluster::Cluster;
 use super::server::Server;

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use heartline::storage::redis::config::RedisConfig;
-use heartline::storage::redis::prepare::prepare;
-use heartline::storage::redis::{Redis, RedisRefused};
+use heartline::storage::config::redis::RedisConfig;
+use heartline::storage_redis::prepare::prepare;
+use heartline::storage_redis::{Redis, RedisRefused};
 
 use super::server::Server;
 use super::{away_because, comes_back, count, goes_away};

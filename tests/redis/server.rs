@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use heartline::storage::redis::config::RedisConfig;
-use heartline::storage::redis::{Redis, RedisRefused, prepare};
+use heartline::storage::config::redis::RedisConfig;
+use heartline::storage_redis::{Redis, RedisRefused, prepare};
 use redis::{FromRedisValue, RedisResult, cmd};
 use tempfile::TempDir;
 

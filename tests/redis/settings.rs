@@ -1,7 +1,7 @@
 //! The settings that a Redis must have.
 
-use heartline::storage::redis::config::{Durability, RedisConfig};
-use heartline::storage::redis::prepare;
+use heartline::storage::config::redis::{Durability, RedisConfig};
+use heartline::storage_redis::prepare;
 
 use super::server::{Server, refusal};
 use super::{comes_back, count, goes_away};
@@ -22,7 +22,7 @@ async fn a_server_that_may_lose_commits_is_refused_unless_relaxed() {
         let mends = format!("redis-cli -h 127.0.0.1 -p {} CONFIG SET {name} {wanted}", server.port);
         assert!(told.contains(&mends) && told.lines().count() == 1, "{told}");
         assert!(prepare::prepare(&server.config()).is_err(), "nothing is prepared that would not be served");
-        count(&heartline::storage::redis::Redis::open(&relaxed(&server)).unwrap(), &[1]).await;
+        count(&heartline::storage_redis::Redis::open(&relaxed(&server)).unwrap(), &[1]).await;
         // As the message says.
         let (_, line) = mends.split_once("redis-cli ").unwrap();
         super::server::redis_cli(&line.split(' ').collect::<Vec<_>>());
@@ -66,7 +66,7 @@ async fn a_redis_user_without_config_get_is_refused_when_strict() {
     let told = refusal(&RedisConfig::strict(&url));
     assert!(told.contains("CONFIG GET") && told.contains("+config|get"), "{told}");
     server.tell::<()>(&["ACL", "SETUSER", "gateway", "+config|get"]);
-    count(&heartline::storage::redis::Redis::open(&RedisConfig::strict(&url)).unwrap(), &[1]).await;
+    count(&heartline::storage_redis::Redis::open(&RedisConfig::strict(&url)).unwrap(), &[1]).await;
 }
 
 #[tokio::test]
@@ -79,5 +79,5 @@ async fn a_refused_login_is_reported_without_its_password() {
         assert!(told.contains("does not let this user in") && !told.contains("wrong-one"), "{told}");
     }
     let url = format!("redis://:right@127.0.0.1:{}", server.port);
-    count(&heartline::storage::redis::Redis::open(&RedisConfig::strict(&url)).unwrap(), &[1]).await;
+    count(&heartline::storage_redis::Redis::open(&RedisConfig::strict(&url)).unwrap(), &[1]).await;
 }

@@ -2,31 +2,50 @@
 # without a target folder begins with a copy. A run needs no cache: without one, or with a damaged one, cargo builds what
 # is missing.
 
-# What decides which dependencies there are, and how they are built: of Cargo.toml, not what tools are told there.
+# What decides which dependencies there are, and how they are built: of the manifests, not what tools are told there.
 dependencies_key() {
-  local builds='/^\[/ { told = /^\[(package|lints|workspace|lib|\[)/ } !told && !/^ *(#|$)/'
-  { awk "$builds" Cargo.toml && cat Cargo.lock && rustc -vV && env |
+  local builds='/^\[/ { told = /^\[(package|lints|workspace[].](lints|package|$)|lib|\[)/ } !told && !/^ *(#|$)/'
+  { find Cargo.toml src tests/loadgen -name Cargo.toml | sort | xargs awk "$builds" && cat Cargo.lock && rustc -vV && env |
     sed -nE '/^(RUSTFLAGS|CARGO_PROFILE_|CARGO_ENCODED_RUSTFLAGS)/p' | sort; } |
     sha256sum | cut -c1-20
 }
 
+# Megabytes of a profile above which other dependencies than those that are needed are not taken: most of them were built for
+# manifests of long ago.
+OTHERS_MAX=4000
+
+# Sets dependencies_differ if those that were used last are of other manifests. Cargo builds what is missing, which is less than
+# everything.
 use_built_dependencies() {
-  local cache kept profile
+  local cache key kept profile
   cache=$(machine_cache) || return 0
-  kept=$cache/dependencies/$(dependencies_key)
+  key=$cache/dependencies/$(dependencies_key)
   for profile in debug release; do
-    [[ -d $kept/$profile && ! -d $CARGO_TARGET_DIR/$profile ]] || continue
+    [[ ! -d $CARGO_TARGET_DIR/$profile ]] || continue
+    kept=$key
+    [[ -d $kept/$profile ]] || kept=$(others_built "$cache/dependencies" "$profile")
+    [[ $kept ]] || continue
     mkdir -p "$CARGO_TARGET_DIR"
     # It gets its name once it is whole: an interrupted copy is never used.
     rm -rf "$CARGO_TARGET_DIR/$profile.part"
     if cp -a --reflink=auto "$kept/$profile" "$CARGO_TARGET_DIR/$profile.part"; then
       mv "$CARGO_TARGET_DIR/$profile.part" "$CARGO_TARGET_DIR/$profile"
       touch "$kept"
+      [[ $kept == "$key" ]] || dependencies_differ=1
       echo "dependencies of the $profile build: taken from $kept"
     else
       rm -rf "$CARGO_TARGET_DIR/$profile.part"
     fi
   done
+}
+
+others_built() { # FOLDER PROFILE: the folder that was used last
+  local kept
+  while IFS= read -r kept; do
+    [[ -d $1/$kept/$2 && $(du -sm "$1/$kept/$2" | cut -f1) -le $OTHERS_MAX ]] || continue
+    echo "$1/$kept"
+    return
+  done < <(ls -t "$1" 2>/dev/null)
 }
 
 # Of a profile, once everything that it takes was built.

@@ -20,6 +20,10 @@ deep_parts() {
   rows | awk '$3 == "deep" { print $1 }'
 }
 
+parts_on_a_release_build() { # those that build it in their short form, too
+  (cd tests/parts && grep -lxE "need_(release|plain)_binary" -- *.sh) | sed 's/\.sh$//'
+}
+
 column_of() { # PART COLUMN
   rows | awk -v part="$1" -v column="$2" '$1 == part { print $column }'
 }

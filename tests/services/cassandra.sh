@@ -2,7 +2,7 @@
 # A real Cassandra node on loopback, with deploy/cassandra/cassandra.yaml.
 #
 #   cassandra.sh DIR [PORT]   one node, in the place of this shell: its pid is the script's
-#   cassandra.sh fetch        downloads its jars, and no more
+#   cassandra.sh fetch        downloads its jars, runs it once to keep its classes, and no more
 #
 # It listens when it logs "Startup complete". DIR keeps data and ports, so that after a stop or kill -9 the same call starts
 # it again. PORT is a free one unless it is named, and the next one is for other nodes; DIR/port keeps it.
@@ -20,7 +20,12 @@ if ! cmp -s "$here/cassandra/pom.xml" "$jars/pom.xml"; then
     -DoutputDirectory="$jars/lib" >&2
   cp "$here/cassandra/pom.xml" "$jars/pom.xml"
 fi
-[[ $1 != fetch ]] || exit 0
+classes=$jars/classes.jsa
+. "$here/classes.bash"
+if [[ $1 == fetch ]]; then
+  keep_classes "$classes" 'Startup complete' "$0"
+  exit
+fi
 
 mkdir -p "$1"
 dir=$(realpath "$1")
@@ -59,6 +64,8 @@ done
 # Alone, it waits for no other nodes.
 java+=(-Dcassandra.skip_wait_for_gossip_to_settle=0 -Dcassandra.ring_delay_ms=0 -Dcassandra.superuser_setup_delay_ms=0
   -Dcassandra.shutdown_announce_in_ms=0)
+# Its agent only measures objects.
+java+=("$(classes_option "$classes")" -XX:+UnlockDiagnosticVMOptions -XX:+AllowArchivingWithJavaAgent)
 cd "$dir"
 exec "${java[@]}" -javaagent:"$(echo "$jars"/lib/jamm-*.jar)" -Djava.io.tmpdir="$dir" -Djna.tmpdir="$dir" \
   -Dcassandra.config="file://$dir/cassandra.yaml" -Dcassandra.storagedir="$dir" -Dcassandra-foreground=yes \

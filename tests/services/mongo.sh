@@ -21,9 +21,9 @@ if ! cmp -s "$here/mongo/pom.xml" "$jars/pom.xml"; then
     -DoutputDirectory="$jars/lib" >&2
   cp "$here/mongo/pom.xml" "$jars/pom.xml"
 fi
-if ! cmp -s "$here/mongo/MongoServer.java" "$jars/MongoServer.java"; then
-  javac -cp "$jars/lib/*" -d "$jars/classes" "$here/mongo/MongoServer.java"
-  cp "$here/mongo/MongoServer.java" "$jars/MongoServer.java"
+if ! cat "$here"/mongo/*.java | cmp -s - "$jars/sources"; then
+  javac -cp "$jars/lib/*" -d "$jars/classes" "$here"/mongo/*.java
+  cat "$here"/mongo/*.java >"$jars/sources"
 fi
 [[ $1 != fetch ]] || exit 0
 

@@ -133,14 +133,14 @@ impl UserStore for Line {
 impl LoadCall {
     /// What is to be read next: of one user one thing, or all of it.
     pub fn next(&mut self, all: bool) -> Option<(usize, Load)> {
-        let place = self.loads.iter().position(|load| !load.needs.is_empty())?;
-        let Load { user, needs } = &mut self.loads[place];
+        let index = self.loads.iter().position(|load| !load.needs.is_empty())?;
+        let Load { user, needs } = &mut self.loads[index];
         let needs = if all { std::mem::take(needs) } else { vec![needs.remove(0)] };
-        Some((place, Load { user: *user, needs }))
+        Some((index, Load { user: *user, needs }))
     }
 
-    pub fn add(&mut self, place: usize, more: Loaded) {
-        let loaded = &mut self.loaded[place];
+    pub fn add(&mut self, index: usize, more: Loaded) {
+        let loaded = &mut self.loaded[index];
         loaded.head = more.head.or(loaded.head.take());
         loaded.rows.extend(more.rows);
         loaded.contents = more.contents.or(loaded.contents);

@@ -38,8 +38,8 @@ impl Bus {
     }
 
     /// `again`: it arrives once more, later.
-    pub fn deliver(&mut self, place: usize, again: bool) {
-        let Message { pack, report } = self.under_way.swap_remove(place);
+    pub fn deliver(&mut self, index: usize, again: bool) {
+        let Message { pack, report } = self.under_way.swap_remove(index);
         if again {
             self.under_way.push(Message { pack: pack.clone(), report: None });
         }

@@ -229,7 +229,7 @@ pub static RULES: LazyLock<Arc<Rules>> = LazyLock::new(|| {
     ]);
     Arc::new(rules.and(Some(RewardRule::of_views(vec![1], Duration::from_secs(1)))))
 });
-/// The place of the rule that counts views, behind all others.
+/// The index of the rule that counts views, after all others.
 const VIEWS: usize = 3;
 static ZONE: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from("UTC"));
 

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::runtime::Runtime;
+use tokio::task::unconstrained;
 
 use crate::state_search::backing::Backing;
 use crate::state_search::scenario::Scenario;
@@ -45,7 +46,9 @@ fn attempt<B: Backing>(
 ) -> Result<(), Breach> {
     let backing = (drive.fresh)(scenario);
     let mut world = World::new(scenario, &backing, traced);
-    let run = catch_unwind(AssertUnwindSafe(|| drive.runtime.block_on(world.run())));
+    // A store in memory never waits: without this, all channels would stand still once the runtime's budget of a task is
+    // used up.
+    let run = catch_unwind(AssertUnwindSafe(|| drive.runtime.block_on(unconstrained(world.run()))));
     let trace = world.end();
     let panicked = |panic: Box<dyn std::any::Any + Send>| {
         let text = panic.downcast_ref::<String>().cloned();
@@ -96,13 +99,13 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
     }
     all.extend(
         (0..scenario.faults.len())
-            .map(|place| with(&|smaller| smaller.faults.retain(|fault| *fault != scenario.faults[place]))),
+            .map(|index| with(&|smaller| smaller.faults.retain(|fault| *fault != scenario.faults[index]))),
     );
-    for place in (0..scenario.ops.len()).rev() {
-        all.push(with(&|smaller| drop(smaller.ops.remove(place))));
-        let changes = scenario.ops[place].changes.len();
+    for index in (0..scenario.ops.len()).rev() {
+        all.push(with(&|smaller| drop(smaller.ops.remove(index))));
+        let changes = scenario.ops[index].changes.len();
         if changes > 1 {
-            all.extend((0..changes).map(|change| with(&|smaller| drop(smaller.ops[place].changes.remove(change)))));
+            all.extend((0..changes).map(|change| with(&|smaller| drop(smaller.ops[index].changes.remove(change)))));
         }
     }
     all

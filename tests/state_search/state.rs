@@ -17,7 +17,7 @@ use crate::state_search::requests::Limits;
 /// What of a group concerns one user, and the moments at which it may have been decided.
 pub struct Part {
     pub user: UserId,
-    /// With their places in the group.
+    /// With their indexes in the group.
     pub changes: Vec<(usize, Change)>,
     pub rewards: Rewarding,
     /// It may make fewer claims than were earned: the group, or the outbox, had no room for all.
@@ -100,16 +100,16 @@ impl State {
         let Part { user, changes, rewards, .. } = part;
         let mut next = self.clone();
         let rewards = Rewarding { claims_max, ..rewards.clone() };
-        let (places, mut changes): (Vec<_>, Vec<_>) = changes.iter().cloned().unzip();
+        let (indexes, mut changes): (Vec<_>, Vec<_>) = changes.iter().cloned().unzip();
         for change in changes.iter_mut().filter(|change| waits && matches!(change.action, Action::Prune { .. })) {
             change.action = Action::Prune { horizon: 0 };
         }
         let PlainCommit { outcomes, mut decided, mut transitions } = next.kept.commit(now, &rewards, &changes);
-        decided.iter_mut().for_each(|decided| decided.change = places[decided.change]);
-        transitions.iter_mut().for_each(|(change, _)| *change = places[*change]);
+        decided.iter_mut().for_each(|decided| decided.change = indexes[decided.change]);
+        transitions.iter_mut().for_each(|(change, _)| *change = indexes[*change]);
         let horizon = if part.may_wait { 0 } else { limits.horizon(now) };
         let left = next.play(*user, &changes, &outcomes, horizon);
-        transitions.extend(left.map(|transition| (*places.last().unwrap(), transition)));
+        transitions.extend(left.map(|transition| (*indexes.last().unwrap(), transition)));
         let claims = std::mem::take(&mut next.kept.outbox);
         (next, Answer { outcomes, decided, transitions }, claims)
     }

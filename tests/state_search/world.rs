@@ -164,12 +164,12 @@ impl<'b, B: Backing> World<'b, B> {
 
     /// All gateways go on as far as they come without the store.
     async fn go_on(&mut self) -> Result<(), String> {
-        for place in 0..self.gateways.len() {
-            for op in self.gateways[place].poll() {
+        for index in 0..self.gateways.len() {
+            for op in self.gateways[index].poll() {
                 let oracle = &mut self.oracle;
                 self.ops[op].ages.iter_mut().for_each(|(user, ages)| ages.1 = oracle.age(*user));
             }
-            for (op, group, committed) in self.gateways[place].answers() {
+            for (op, group, committed) in self.gateways[index].answers() {
                 self.answered(op, &group, &committed)?;
             }
         }
@@ -179,8 +179,8 @@ impl<'b, B: Backing> World<'b, B> {
 
     async fn begin(&mut self) {
         let Some(op) = self.scenario.ops.get(self.next) else { return };
-        let place = self.rng.random_range(0..self.gateways.len());
-        if !self.gateways[place].may_begin() {
+        let index = self.rng.random_range(0..self.gateways.len());
+        if !self.gateways[index].may_begin() {
             return;
         }
         self.next += 1;
@@ -194,9 +194,9 @@ impl<'b, B: Backing> World<'b, B> {
         self.backing.begin_day(&rewarding(self.now, op.claims_max)).await;
         let ages = changes.iter().map(|change| (change.user, (self.oracle.age(change.user), 0))).collect();
         let (number, claims_max, now) = (self.ops.len(), op.claims_max, self.now);
-        let gateway = self.gateways[place].number;
+        let gateway = self.gateways[index].number;
         self.tell(|| format!("gateway {gateway} begins {number} at {now}: {changes:?}, claims at most {claims_max}"));
-        self.gateways[place].begin(number, now, claims_max, changes.clone());
+        self.gateways[index].begin(number, now, claims_max, changes.clone());
         self.ops.push(Begun {
             number: op.number,
             changes,
@@ -208,10 +208,10 @@ impl<'b, B: Backing> World<'b, B> {
     }
 
     fn retry(&mut self) {
-        let place = self.rng.random_range(0..self.gateways.len());
-        if self.gateways[place].may_retry() {
-            let (now, gateway) = (self.now, self.gateways[place].number);
-            let op = self.gateways[place].retry(now);
+        let index = self.rng.random_range(0..self.gateways.len());
+        if self.gateways[index].may_retry() {
+            let (now, gateway) = (self.now, self.gateways[index].number);
+            let op = self.gateways[index].retry(now);
             if !self.ops[op].nows.contains(&now) {
                 self.ops[op].nows.push(now);
             }
@@ -230,8 +230,8 @@ impl<'b, B: Backing> World<'b, B> {
 
     async fn publish(&mut self) {
         if !self.scenario.has(Fault::FullOutbox) && !self.oracle.outbox.is_empty() {
-            let place = self.rng.random_range(0..self.oracle.outbox.len());
-            let claim = self.oracle.outbox[place].clone();
+            let index = self.rng.random_range(0..self.oracle.outbox.len());
+            let claim = self.oracle.outbox[index].clone();
             self.oracle.outbox.retain(|entry| *entry != claim);
             self.backing.published(&claim).await;
         }
@@ -239,8 +239,8 @@ impl<'b, B: Backing> World<'b, B> {
 
     fn kill(&mut self) {
         if self.strikes(Fault::Killed, 0.5) {
-            let place = self.rng.random_range(0..self.gateways.len());
-            let ended = self.gateways.remove(place);
+            let index = self.rng.random_range(0..self.gateways.len());
+            let ended = self.gateways.remove(index);
             self.network().ended.insert(ended.number);
             self.tell(|| format!("gateway {} ends", ended.number));
             drop(ended);
@@ -250,8 +250,8 @@ impl<'b, B: Backing> World<'b, B> {
 
     fn give_up(&mut self) {
         if self.strikes(Fault::GivenUp, 0.5) {
-            let place = self.rng.random_range(0..self.gateways.len());
-            if let Some(op) = self.gateways[place].give_up() {
+            let index = self.rng.random_range(0..self.gateways.len());
+            if let Some(op) = self.gateways[index].give_up() {
                 self.tell(|| format!("{op} is given up"));
             }
         }
@@ -292,12 +292,12 @@ impl<'b, B: Backing> World<'b, B> {
             return None;
         }
         let torn = self.strikes(Fault::Torn, 0.5);
-        while let Some((place, load)) = call.next(!torn) {
+        while let Some((index, load)) = call.next(!torn) {
             match self.backing.load(std::slice::from_ref(&load)).await {
                 Ok(mut loaded) => {
                     let loaded = loaded.remove(0);
                     self.tell(|| format!("{key:?}: loads {load:?}: {loaded:?}"));
-                    call.add(place, loaded);
+                    call.add(index, loaded);
                 }
                 Err(error) => {
                     let _ = call.reply.send(Err(error));
@@ -348,8 +348,8 @@ impl<'b, B: Backing> World<'b, B> {
 
     async fn do_late(&mut self) -> Result<(), String> {
         if !self.late.is_empty() {
-            let place = self.rng.random_range(0..self.late.len());
-            let sent = self.late.swap_remove(place);
+            let index = self.rng.random_range(0..self.late.len());
+            let sent = self.late.swap_remove(index);
             if self.rng.random_bool(0.8) {
                 self.apply(&sent).await?;
             }
@@ -433,7 +433,7 @@ impl<'b, B: Backing> World<'b, B> {
         }
         for (user, ages) in self.ops[op].ages.clone() {
             let part = self.part(op, user);
-            let outcomes = part.changes.iter().map(|(place, _)| committed.outcomes[*place].clone()).collect();
+            let outcomes = part.changes.iter().map(|(index, _)| committed.outcomes[*index].clone()).collect();
             let of_user = |change: usize| group.changes[change].user == user;
             let decided = committed.decided.iter().filter(|decided| of_user(decided.change)).cloned().collect();
             let transitions = committed.transitions.iter().filter(|(change, _)| of_user(*change)).cloned().collect();

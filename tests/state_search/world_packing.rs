@@ -4,7 +4,7 @@ use std::sync::MutexGuard;
 
 use heartline::model::ids::UserId;
 use heartline::model::pack::PackedRow;
-use heartline::storage::hot_store::optimistic::{TokenSource, list};
+use heartline::storage::hot_store::optimistic::{Relist, TokenSource, list};
 use rand::RngExt;
 
 use super::{World, lost};
@@ -35,10 +35,10 @@ impl<B: Backing> World<'_, B> {
         if self.packers.is_empty() {
             return;
         }
-        let place = self.rng.random_range(0..self.packers.len());
-        if !self.packers[place].is_idle() {
+        let index = self.rng.random_range(0..self.packers.len());
+        if !self.packers[index].is_idle() {
             if self.strikes(Fault::Killed, 0.2) {
-                self.packers[place].ends();
+                self.packers[index].ends();
             }
             return;
         }
@@ -55,9 +55,9 @@ impl<B: Backing> World<'_, B> {
             cut: self.rng.random_range(0..=OIDS as usize),
             stays: !self.calm && self.rng.random_bool(0.3),
         };
-        let number = self.packers[place].number;
+        let number = self.packers[index].number;
         self.tell(|| format!("packer {number}: {errand:?}"));
-        self.packers[place].begin(errand);
+        self.packers[index].begin(errand);
     }
 
     /// A pack arrives, or is lost.
@@ -66,15 +66,15 @@ impl<B: Backing> World<'_, B> {
         if count == 0 {
             return;
         }
-        let place = self.rng.random_range(0..count);
+        let index = self.rng.random_range(0..count);
         if self.strikes(Fault::Lost, 0.15) {
-            self.bus().under_way.swap_remove(place);
+            self.bus().under_way.swap_remove(index);
             return;
         }
         let again = self.strikes(Fault::Repeated, 0.1);
-        let pack = self.bus().under_way[place].pack.clone();
+        let pack = self.bus().under_way[index].pack.clone();
         self.tell(|| format!("arrives: {pack:?}"));
-        self.bus().deliver(place, again);
+        self.bus().deliver(index, again);
     }
 
     pub(super) async fn put_off(&mut self, key: CallKey, call: PutOffCall) -> Result<(), String> {
@@ -91,11 +91,12 @@ impl<B: Backing> World<'_, B> {
         Ok(())
     }
 
-    /// Whoever was never listed is listed.
+    /// Lists the users that were never listed, or all users, as after a loss in the history store.
     pub(super) async fn walk(&mut self) -> Result<(), String> {
         let tokens = TokenSource::new(2 * PACKERS as u64);
-        let listed = list(self.backing, &tokens, &USERS, self.now).await.map_err(|error| error.to_string())?;
-        self.tell(|| format!("{listed} users were never listed"));
+        let which = if self.rng.random_bool(0.25) { Relist::All } else { Relist::Unknown };
+        let listed = list(self.backing, &tokens, &USERS, which, self.now).await.map_err(|error| error.to_string())?;
+        self.tell(|| format!("{listed} users are listed: {which:?}"));
         Ok(())
     }
 

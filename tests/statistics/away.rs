@@ -1,8 +1,8 @@
 //! A MongoDB that is away or stands still, at the start and later.
 
 use heartline::model::secret::Secret;
-use heartline::storage::statistics::mongodb::{Metrics, MongoStatistics};
 use heartline::storage::statistics::{CounterStatistics, StatisticsAway};
+use heartline::storage_mongodb::{Metrics, MongoStatistics};
 
 use crate::statistics::mongo::OnMongo;
 use crate::statistics::mongo_server::MongoServer;

@@ -1,7 +1,7 @@
 //! What the store counts.
 
 use heartline::storage::statistics::CounterStatistics;
-use heartline::storage::statistics::mongodb::{Metrics, MongoStatistics};
+use heartline::storage_mongodb::{Metrics, MongoStatistics};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use heartline::model::sums::{Flight, StoredTotal};
-use heartline::storage::statistics::mongodb::MongoStatistics;
 use heartline::storage::statistics::{Statistics, Written};
+use heartline::storage_mongodb::MongoStatistics;
 
 use crate::statistics::mongo::OnMongo;
 use crate::statistics::mongo_server::MongoServer;

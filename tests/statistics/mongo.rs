@@ -1,7 +1,7 @@
 //! The statistics store in what all tests share, which speaks MongoDB's protocol.
 
 use heartline::model::secret::Secret;
-use heartline::storage::statistics::mongodb::{Metrics, MongoConfig, MongoRefused, MongoStatistics};
+use heartline::storage_mongodb::{Metrics, MongoConfig, MongoRefused, MongoStatistics};
 
 use crate::statistics::words;
 

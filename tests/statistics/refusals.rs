@@ -1,6 +1,6 @@
 //! What is wrong with a MongoDB is said at the start, with what mends it.
 
-use heartline::storage::statistics::mongodb::{Metrics, MongoStatistics};
+use heartline::storage_mongodb::{Metrics, MongoStatistics};
 use mongodb::IndexModel;
 use mongodb::bson::{Document, doc};
 use mongodb::options::IndexOptions;

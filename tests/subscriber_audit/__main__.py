@@ -55,12 +55,13 @@ class SubscriberAudit:
         blows = Blows(self._args, self._dice, self._site)
         comings = Comings(self._site, self._receiver, 0)
         comings.start()
-        for number in blows.rounds:
+        with self._signatures:
+            for number in blows.rounds:
+                if not self._faults:
+                    self._round(number, blows)
+            comings.end()
             if not self._faults:
-                self._round(number, blows)
-        comings.end()
-        if not self._faults:
-            self._judge(comings)
+                self._judge(comings)
         print(f"{blows}; owners that came and went: {len(comings.gone)}")
         return self._faults
 

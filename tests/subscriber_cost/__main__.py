@@ -1,6 +1,6 @@
 """What a delivery to a subscriber costs beside BullMQ, run by hand on a quiet machine.
 
-    cargo build --release && tests/run python subscribers
+    cargo build --release --features fleet && tests/run python subscribers
     npm install --prefix target/tests/bullmq bullmq ioredis
     export PYTHONPATH=tests TOOLS=target/tests
     target/tests/venv/bin/python -m subscriber_cost target/release/heartline --bullmq target/tests/bullmq

@@ -40,6 +40,9 @@ class Api(WithSubscribers):
             ({"filter": {"contents": ["1"]}}, "filter.contents[0]"),
             ({"filter": {"kinds": [65_536]}}, "filter.kinds[0]"),
             ({"filter": {"colours": ["blue"]}}, "filter"),
+            ({"filter": {"rules": ["first-view", "first-vieuw"]}},
+             "filter.rules[1]: there is no reward rule first-vieuw; known: first-view"),
+            ({"filter": {"counters": ["like"]}}, "filter.counters[0]: there is no counter like; known: likes"),
             ({"colour": "blue"}, ""),
         ]:
             answer = self.put(**fields)
@@ -54,6 +57,11 @@ class Api(WithSubscribers):
                              ("GET", "/dead"), ("POST", "/dead/resend")]:
             self.assertEqual(self.control(method, path).status, 404, path)
         self.assertEqual(self.control("POST", "/replay", {"since": "2026-01-01T00:00:00Z"}).status, 404)
+
+    def test_a_replay_from_the_future_is_refused(self):
+        self.made()
+        answer = self.control("POST", "/replay", {"since": "2999-01-01T00:00:00Z"})
+        self.assertEqual((answer.status, answer.json()["detail"]), (400, "since: must not be in the future"))
 
     def test_subscribers_are_listed_in_pages(self):
         names = [f"{self.id}.{n}" for n in range(5)]

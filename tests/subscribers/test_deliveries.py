@@ -10,6 +10,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from subscribers.served import COUNTER, WithSubscribers, id_of
 from wire.http import call, control
+from wire.metrics import metric
 from wire.patience import until
 
 
@@ -40,7 +41,7 @@ class Deliveries(WithSubscribers):
         Webhook(secret).verify(first.body, first.headers)
 
     def test_a_filter_lets_pass_what_fits_each_of_its_fields(self):
-        self.made(filter={"kinds": [2], "contents": ["2:1", "2:2"], "rules": ["first-view"], "counters": ["other"],
+        self.made(filter={"kinds": [2], "contents": ["2:1", "2:2"], "rules": ["first-view"], "counters": ["likes"],
                           "mids": [str(self.user)]})
         self.earn(1, 2, 3)
         self.earn(1, user=self.user + 1_000_000, kind=2)
@@ -75,6 +76,9 @@ class Deliveries(WithSubscribers):
         self.wait_for(ids)
         self.assertEqual(set(map(id_of, self.receiver.requests(self.path)[:-2])), {ids[0]}, "nothing overtakes it")
         self.assertEqual(self.wait_for_state("active")["delivered"], 2)
+        told = [line for line in self.served.stderr().splitlines() if f"subscriber={self.id}" in line]
+        self.assertEqual([" WARN " in line and "subscriber_failing" in line for line in told], [True, False], told)
+        self.assertIn("subscriber_recovered", told[1])
 
     def test_a_wait_that_is_asked_for_is_kept(self):
         self.made()
@@ -133,6 +137,10 @@ class Deliveries(WithSubscribers):
         self.receiver.behave(self.path, status=410)
         ids = self.earn(1)
         self.assertEqual(self.wait_for_state("disabled")["reason"], "gone")
+        told = [line for line in self.served.stderr().splitlines() if f"subscriber={self.id}" in line]
+        self.assertEqual([" WARN " in line and "subscriber_disabled" in line for line in told], [True], told)
+        disabled = 'heartline_subscribers{state="disabled"}'
+        until("it is counted", lambda: metric(self.served, disabled) >= 1, 30)
         self.earn(2)
         self.receiver.behave(self.path)
         time.sleep(0.5)

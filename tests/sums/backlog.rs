@@ -12,9 +12,9 @@ use heartline::model::shard::Shards;
 use heartline::model::sums::{Flight, FlightNumber, StoredTotal, Sum, SumKey, Unit};
 use heartline::storage::statistics::{Answer, Statistics, StatisticsAway, Written};
 use heartline::storage::sums::drain::Drain;
-use heartline::storage::sums::redis::FLIGHT_SUMS_MAX;
 use heartline::storage::sums::{Look, PendingSums, Taken};
 use heartline::storage::views::Views;
+use heartline::storage_redis::sums::FLIGHT_SUMS_MAX;
 use redis::{Connection, FromRedisValue};
 use tokio::time::{sleep, timeout};
 
@@ -25,7 +25,7 @@ use crate::sums::statistics::FakeStatistics;
 use crate::sums::{PATIENCE, day, prepared};
 
 /// Of a kind whose views are counted by request.
-fn asked(oid: u64) -> Content {
+pub fn asked(oid: u64) -> Content {
     Content { kind: 1, oid }
 }
 
@@ -43,7 +43,7 @@ fn ask<T: FromRedisValue>(server: &RedisServer, words: &[&str]) -> T {
 }
 
 /// Keeps these fields pending in a shard, the longer the lower its number.
-fn put(server: &RedisServer, shard: u64, key: &str, fields: impl IntoIterator<Item = (String, u64)>) {
+pub fn put(server: &RedisServer, shard: u64, key: &str, fields: impl IntoIterator<Item = (String, u64)>) {
     hold(server, shard, key, fields);
     let _: u64 = ask(server, &["HSETNX", &format!("{{h{shard}}}:s"), "since", &(1 + shard).to_string()]);
 }
@@ -57,12 +57,12 @@ fn hold(server: &RedisServer, shard: u64, key: &str, fields: impl IntoIterator<I
 }
 
 /// Of the pending views of a shard.
-fn put_day(server: &RedisServer, shard: u64) {
+pub fn put_day(server: &RedisServer, shard: u64) {
     let _: u64 = ask(server, &["SADD", &format!("{{h{shard}}}:sd"), &day().to_string()]);
 }
 
 /// Views of one content, and as many on a day.
-fn views(oid: u64, by: u64) -> [(String, u64); 2] {
+pub fn views(oid: u64, by: u64) -> [(String, u64); 2] {
     [(format!("1:{oid}"), by), (format!("1:{oid}:{}", day()), by)]
 }
 
@@ -96,7 +96,7 @@ fn is_drained(look: Look) -> bool {
     look.held.is_none() && look.oldest.is_none()
 }
 
-async fn flush_all(gateway: &Gateway) {
+pub async fn flush_all(gateway: &Gateway) {
     let drained = async {
         while !gateway.sums.look().await.is_ok_and(is_drained) {
             sleep(Duration::from_millis(5)).await;

@@ -30,7 +30,7 @@ struct Asked {
 #[derive(Clone, Copy)]
 pub struct Entry {
     oid: u64,
-    place: usize,
+    index: usize,
 }
 
 impl Book {
@@ -80,12 +80,12 @@ impl Book {
         let asked = self.step();
         let list = list(contents.entry(oid).or_default());
         list.push(Asked { asked, answered: None });
-        Entry { oid, place: list.len() - 1 }
+        Entry { oid, index: list.len() - 1 }
     }
 
-    fn answered(&self, Entry { oid, place }: Entry, list: impl Fn(&mut OfContent) -> &mut Vec<Asked>) {
+    fn answered(&self, Entry { oid, index }: Entry, list: impl Fn(&mut OfContent) -> &mut Vec<Asked>) {
         let mut contents = self.contents.lock().unwrap();
         let answered = self.step();
-        list(contents.entry(oid).or_default())[place].answered = Some(answered);
+        list(contents.entry(oid).or_default())[index].answered = Some(answered);
     }
 }

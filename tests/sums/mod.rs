@@ -4,6 +4,7 @@
 
 mod backlog;
 mod book;
+mod cluster_backlog;
 pub mod gateway;
 mod players;
 mod rules;
@@ -22,12 +23,12 @@ use heartline::model::ids::{Content, SessionId, UserId};
 use heartline::model::rewards::day::Day;
 use heartline::model::sums::{Flight, Sum, SumKey, Unit};
 use heartline::model::view::View;
-use heartline::storage::redis::config::RedisConfig;
-use heartline::storage::redis::prepare::prepare;
+use heartline::storage::config::redis::RedisConfig;
 use heartline::storage::statistics::Statistics;
-use heartline::storage::sums::redis::FLIGHT_SUMS_MAX;
 use heartline::storage::sums::{PendingSums, Taken};
 use heartline::storage::views::Views;
+use heartline::storage_redis::prepare::prepare;
+use heartline::storage_redis::sums::FLIGHT_SUMS_MAX;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use redis_server::RedisServer;
@@ -46,7 +47,7 @@ const DELETED: u64 = 3;
 /// Contents from here on are counted by playback, in the shards of their users. The first is deleted now and then.
 const FILMS: u64 = 10_000;
 const FILMS_END: u64 = FILMS + 6;
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// How long the search is.
 #[derive(Clone, Copy)]
@@ -62,7 +63,7 @@ struct Depth {
 }
 
 const SHORT: Depth =
-    Depth { clients: 4, requests: 120, targets: &[(b"EVALSHA", 0.02), (b"HMGET", 0.01)], least: [20, 5, 3, 200, 1] };
+    Depth { clients: 4, requests: 120, targets: &[(b"EVALSHA", 0.02), (b"HMGET", 0.01)], least: [20, 5, 3, 200, 0] };
 /// With more flights, of few sums each.
 const SHORTER: Depth =
     Depth { requests: 60, targets: &[(b"EVALSHA", 0.012), (b"HMGET", 0.006)], least: [5, 10, 1, 100, 0], ..SHORT };

@@ -12,10 +12,10 @@ use heartline::model::rewards::calendar::RewardDay;
 use heartline::model::rewards::day::Day;
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::rewards::rule::{RewardRule, Rules};
-use heartline::storage::hot_store::redis::{RedisStore, Settings};
+use heartline::storage::config::redis::RedisConfig;
 use heartline::storage::hot_store::{Group, Positions};
-use heartline::storage::redis::Redis;
-use heartline::storage::redis::config::RedisConfig;
+use heartline::storage_redis::Redis;
+use heartline::storage_redis::hot_store::{RedisStore, Settings};
 
 use crate::sums::gateway::{PLAYED, runtime};
 

@@ -404,6 +404,8 @@ impl Home {
             ("control.listen", "127.0.0.1:0"),
             ("control.token", CONTROL_TOKEN),
             ("auth.hs256_secret", SECRET),
+            // A test says when files are read again.
+            ("server.watch_files", "0s"),
             // Beside that key there is no demo otherwise; there are no real users here.
             (DEMO_OVERRIDE, "true"),
             ("store.data_dir", data.to_str().expect("an ASCII path")),

@@ -63,21 +63,29 @@ impl Http {
 
     /// `body`: its media type and its text.
     pub async fn send(&self, method: &str, path: &str, body: Option<(&str, String)>) -> Answer {
-        in_time(&format!("an answer to {method} {path}"), self.exchange(method, path, body)).await
+        let (media_type, text) = body.map_or((None, String::new()), |(media_type, text)| (Some(media_type), text));
+        in_time(&format!("an answer to {method} {path}"), self.exchange(method, path, media_type, text)).await
     }
 
-    async fn exchange(&self, method: &str, path: &str, body: Option<(&str, String)>) -> Answer {
+    /// The same with a body of this media type, or of none.
+    pub async fn send_as(&self, method: &str, path: &str, media_type: Option<&str>, body: String) -> Answer {
+        match media_type {
+            Some(media_type) => self.send(method, path, Some((media_type, body))).await,
+            None => in_time("an answer", self.exchange(method, path, None, body)).await,
+        }
+    }
+
+    async fn exchange(&self, method: &str, path: &str, media_type: Option<&str>, body: String) -> Answer {
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
         let host = self.host.clone().unwrap_or_else(|| self.address.to_string());
         let mut request = Request::builder().method(method).uri(path).header("host", host);
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        if let Some((media_type, _)) = &body {
-            request = request.header("content-type", *media_type);
+        if let Some(media_type) = media_type {
+            request = request.header("content-type", media_type);
         }
-        let body = body.map_or_else(Bytes::new, |(_, text)| Bytes::from(text));
-        let request = request.body(Full::new(body)).expect("a request");
+        let request = request.body(Full::new(Bytes::from(body))).expect("a request");
 
         let stream = TcpStream::connect(self.address).await.expect("a listener");
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.expect("http");

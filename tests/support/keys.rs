@@ -27,9 +27,10 @@ macro_rules! key {
 pub const RSA_1: TestKey = key!("rsa-1", RS256);
 pub const RSA_2: TestKey = key!("rsa-2", RS256);
 pub const EC_1: TestKey = key!("ec-1", ES256);
+pub const EC_2: TestKey = key!("ec-2", ES384);
 pub const ED_1: TestKey = key!("ed-1", EdDSA);
 pub const OCT_1: TestKey = key!("oct-1", HS256);
-pub const ALL: [&TestKey; 5] = [&RSA_1, &RSA_2, &EC_1, &ED_1, &OCT_1];
+pub const ALL: [&TestKey; 6] = [&RSA_1, &RSA_2, &EC_1, &EC_2, &ED_1, &OCT_1];
 
 /// The public part of an RSA key of 1024 bits.
 pub const RSA_SHORT: &str = include_str!("keys/rsa-short.jwk");
@@ -58,7 +59,12 @@ impl TestKey {
 
     /// A token that names another key, or none.
     pub fn sign_as(&self, kid: Option<&str>, claims: &Value) -> String {
-        let mut header = Header::new(self.algorithm);
+        self.sign_with(self.algorithm, kid, claims)
+    }
+
+    /// The same, for another algorithm of such keys.
+    pub fn sign_with(&self, algorithm: Algorithm, kid: Option<&str>, claims: &Value) -> String {
+        let mut header = Header::new(algorithm);
         header.kid = kid.map(str::to_owned);
         encode(&header, claims, &self.signing_key()).expect("claims can be signed")
     }
@@ -68,7 +74,7 @@ impl TestKey {
         let private = BASE64_STANDARD.decode(text).expect("base64");
         match self.algorithm {
             Algorithm::RS256 => EncodingKey::from_rsa_der(&private),
-            Algorithm::ES256 => EncodingKey::from_ec_der(&private),
+            Algorithm::ES256 | Algorithm::ES384 => EncodingKey::from_ec_der(&private),
             Algorithm::EdDSA => EncodingKey::from_ed_der(&private),
             _ => EncodingKey::from_secret(&private),
         }

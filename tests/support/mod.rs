@@ -20,6 +20,7 @@ mod raw_socket;
 mod ready_lines;
 pub mod redis_server;
 mod rewards;
+mod starting;
 mod threads;
 mod token;
 mod upgrade;
@@ -35,6 +36,7 @@ pub use live_stream::LiveStream;
 pub use raw_socket::{Opcode, RawSocket};
 pub use redis_server::RedisServer;
 pub use rewards::{per_content, per_user, post_beats, rules};
+pub use starting::Starting;
 pub use token::{CONTROL_TOKEN, SECRET, Token, unix_seconds};
 pub use upgrade::{JSON_PROTOCOL, Refusal, Upgrade};
 

@@ -118,7 +118,16 @@ fn named_settings(text: &str, settings: &BTreeSet<String>) -> BTreeSet<String> {
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
         rest[..end].replace("__", ".").to_lowercase()
     });
-    named.map(str::to_owned).chain(variables.filter(|variable| variable != "section.key")).collect()
+    // Of a secret, which may be in a file.
+    let of_file = |name: String| match name.strip_suffix("_file") {
+        Some(secret) if settings.contains(secret) => secret.to_owned(),
+        _ => name,
+    };
+    named
+        .map(str::to_owned)
+        .map(of_file)
+        .chain(variables.filter(|variable| variable != "section.key").map(of_file))
+        .collect()
 }
 
 /// Source files in inline code, by the end of their path: `ingest/ack.rs`.

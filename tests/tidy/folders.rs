@@ -94,15 +94,15 @@ mod planted {
 
     #[test]
     fn a_circle_is_found_however_it_is_written() {
-        let there = ("src/domain/ingest/ack.rs", "use crate::domain::devices::inbox::Inbox;");
+        let there = ("src/domain/ingest/ack.rs", "use crate::devices::inbox::Inbox;");
         for back in [
-            "use crate::domain::ingest::ack;",
+            "use crate::ingest::ack;",
             "use super::super::ingest::{ack, other};",
-            "fn f() -> crate::domain::ingest::Ack { g() }",
-            "fn f() { log(format!(\"{}\", crate::domain::ingest::name())); debug!(\"{}\", super::super::ingest::X); }",
+            "fn f() -> crate::ingest::Ack { g() }",
+            "fn f() { log(format!(\"{}\", crate::ingest::name())); debug!(\"{}\", super::super::ingest::X); }",
             "mod within { use super::super::super::ingest::ack; }",
-            "use crate::domain; fn f() { domain::ingest::g() }",
-            "use crate::domain::short::Ack;",
+            "use crate::ingest as other; fn f() { other::g() }",
+            "use crate::short::Ack;",
         ] {
             let found = found(&[
                 there,

@@ -6,6 +6,22 @@ use super::code::{Code, Used};
 
 pub type Path = Vec<String>;
 
+/// The crates below `src`, each with its folder. All files are read as if they were modules of one crate.
+const CRATES: &[(&str, &[&str])] = &[
+    ("model", &["model"]),
+    ("storage", &["storage"]),
+    ("storage_embedded", &["storage", "embedded"]),
+    ("storage_redis", &["storage", "redis"]),
+    ("storage_kafka", &["storage", "kafka"]),
+    ("storage_cassandra", &["storage", "cassandra"]),
+    ("storage_mongodb", &["storage", "mongodb"]),
+    ("storage_remote", &["storage", "remote"]),
+    ("storage_http", &["storage", "http"]),
+    ("domain", &["domain"]),
+    ("edge", &["edge"]),
+    ("conformance", &["conformance"]),
+];
+
 /// All files of the crate, read together.
 pub struct Tree {
     pub files: Vec<File>,
@@ -105,18 +121,32 @@ pub fn module_of(path: &str) -> Path {
     std::iter::once("crate").chain(parts).map(str::to_owned).collect()
 }
 
-/// The path from the root of the crate, however it was written: `heartline::` and `super::` lead there, too.
+/// The path from the root of all crates, however it was written: `heartline::`, `super::` and the names of crates lead there,
+/// too.
 pub fn from_root(module: &[String], used: &Used) -> Path {
     let here = [module, &used.within].concat();
     let rest = |skipped: usize| used.segments[skipped..].to_vec();
     let supers = used.segments.iter().take_while(|segment| *segment == "super").count();
     match used.segments[0].as_str() {
         "heartline" => [vec!["crate".to_owned()], rest(1)].concat(),
-        "crate" => [vec![here[0].clone()], rest(1)].concat(),
+        "crate" => [root_of_crate(module), rest(1)].concat(),
         "self" => [here, rest(1)].concat(),
         "super" => [here[..here.len().saturating_sub(supers).max(1)].to_vec(), rest(supers)].concat(),
-        _ => rest(0),
+        name => match CRATES.iter().find(|(known, _)| *known == name) {
+            Some((_, folder)) => [rooted(folder), rest(1)].concat(),
+            None => rest(0),
+        },
     }
+}
+
+/// Where `crate` leads in a file of this module.
+pub fn root_of_crate(module: &[String]) -> Path {
+    let roots = CRATES.iter().map(|(_, folder)| rooted(folder)).filter(|root| module.starts_with(root));
+    roots.max_by_key(Vec::len).unwrap_or_else(|| rooted(&[]))
+}
+
+fn rooted(folder: &[&str]) -> Path {
+    std::iter::once("crate").chain(folder.iter().copied()).map(str::to_owned).collect()
 }
 
 pub fn is_of_crate(path: &[String]) -> bool {

@@ -6,12 +6,17 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
+from wire.gateway import StartFailed
+from wire.patience import PATIENCE_SECONDS
+
 FROZEN_SECONDS = (5.0, 20.0)
 # One that is slow is stopped again and again, for less and for more than the time limits of its clients.
 STOPPED_SECONDS, RUNNING_SECONDS = (0.2, 5.0), (0.02, 0.5)
 WAYS = ("frozen", "slow")
 # A process of ours is killed at the end: what it had sent is still carried out, after it was killed.
 KILL_CHANCE = 0.3
+# How a process ends that finds no store, or one that is not ready yet.
+ENDS_WITHOUT_ITS_STORE = (69, 73)
 
 
 def add_frozen_options(parser):
@@ -63,8 +68,19 @@ class Freezes:
                 killed.kill()
         seconds = time.monotonic() - began
         if killed:
-            killed.start()
+            _start_again(killed)
         return Freeze(name, way, seconds, killed and killed.name)
+
+
+def _start_again(process):
+    """As a supervisor does: after a freeze its store may need a moment, and a process that cannot open it ends."""
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return process.start()
+        except StartFailed as failed:
+            if failed.code not in ENDS_WITHOUT_ITS_STORE or time.monotonic() > give_up:
+                raise
 
 
 class _Stopped(threading.Thread):

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tiers.server import SERVICES, Server
+from wire.patience import until
 
 READY = "Kafka Server started"
 
@@ -23,5 +24,14 @@ class KafkaBroker(Server):
         """Known once it was started; it stays."""
         return f"127.0.0.1:{int((self._directory / 'port').read_text())}"
 
+    @property
+    def login_address(self):
+        """Where it asks for a login."""
+        return f"127.0.0.1:{int((self._directory / 'port').read_text()) + 2}"
+
     def answers(self):
         return READY in self.said()
+
+    def wait(self):
+        """Until it answers."""
+        until("Kafka", self.answers)

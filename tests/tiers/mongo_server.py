@@ -1,25 +1,18 @@
-"""One server that speaks MongoDB's protocol."""
+"""One server that speaks MongoDB's protocol, and is not a database: it is light, and starts in a moment."""
 
 from pathlib import Path
 
-from tiers.server import SERVICES, Server
-from wire.patience import until
+from tiers.server import SERVICES, ListeningServer
 
 
-class MongoServer(Server):
+class MongoServer(ListeningServer):
     def __init__(self, directory):
-        self._directory = Path(directory)
-        self._directory.mkdir(parents=True, exist_ok=True)
-        super().__init__("MongoDB", [SERVICES / "mongo.sh", directory], self._directory / "log")
+        super().__init__("MongoDB", Path(directory), [SERVICES / "mongo.sh", directory], "^ready ")
 
     @property
     def url(self):
-        """Known soon after it was started; it stays."""
-        return f"mongodb://127.0.0.1:{until('the port of MongoDB', self._port)}"
+        return f"mongodb://127.0.0.1:{self.port}"
 
-    def _port(self):
-        file = self._directory / "port"
-        return file.exists() and file.read_text().strip()
-
-    def answers(self):
-        return any(line.startswith("ready ") for line in self.said().splitlines())
+    def servers(self):
+        """By name, those that may be killed or stopped without the others."""
+        return {self.name: self}

@@ -1,12 +1,13 @@
 """One server process that is killed and comes back on its port and data."""
 
 import os
+import re
 import signal
 import subprocess
 import time
 from pathlib import Path
 
-from wire.patience import PATIENCE_SECONDS
+from wire.patience import PATIENCE_SECONDS, until
 
 SERVICES = Path(__file__).parents[1] / "services"
 START_SECONDS_MAX = 2 * PATIENCE_SECONDS  # a broker takes a while on a quiet machine, too
@@ -72,3 +73,23 @@ class Server:
             while Path(f"/proc/{self.pid}").exists():
                 time.sleep(0.002)
         self.pid = self._process = None
+
+
+class ListeningServer(Server):
+    """One that keeps its log and its port in its directory, and says when it listens. `ready`: a pattern of that line."""
+
+    def __init__(self, name, directory, command, ready):
+        directory.mkdir(parents=True, exist_ok=True)
+        self._ready, self._port_file = re.compile(ready, re.M), directory / "port"
+        super().__init__(name, command, directory / "log")
+
+    @property
+    def port(self):
+        """Known soon after it was started; it stays."""
+        return int(until(f"the port of {self.name}", self._port))
+
+    def _port(self):
+        return self._port_file.exists() and self._port_file.read_text().strip()
+
+    def answers(self):
+        return self._ready.search(self.said()) is not None

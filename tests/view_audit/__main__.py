@@ -1,15 +1,17 @@
 """`python -m view_audit BINARY`: views by request and by playback, while what counts them is killed under load.
 
-In each round a gateway, the other one, Redis, MongoDB, or Redis and MongoDB together are killed with SIGKILL and started
-again. Then a night: MongoDB is away for longer, and every request is answered. When all sums are carried, every total and
-every day equals the views that were answered. Exit code 1 if a promise broke.
+In each round a gateway, the other one, Redis, a server of the statistics store, or Redis together with it are killed with
+SIGKILL and started again. Then a night: the statistics store is away for longer, and every request is answered. When all
+sums are carried, every total and every day equals the views that were answered. Exit code 1 if a promise broke.
 """
 
 import random
 import time
 from collections import Counter
+from functools import partial
 
 from tiers.blows import Blows
+from tiers.counting_fleet import STATISTICS
 from tiers.freezes import add_frozen_options
 from tiers.kill_audit import kill_audit_parser, run_kill_audit
 from view_audit.book import Book
@@ -30,14 +32,16 @@ NIGHT_BYTES_MAX = 64 << 20
 def main():
     parser = kill_audit_parser("view_audit", __doc__, rounds=5)
     add_frozen_options(parser)
-    parser.add_argument("--night", type=float, default=10, help="seconds that MongoDB is away")
+    parser.add_argument("--night", type=float, default=10, help="seconds that the store is away")
+    parser.add_argument("--statistics", choices=STATISTICS, default="mongodb", help="what keeps views and counters")
     args = parser.parse_args()
-    run_kill_audit(args, ViewFleet, lambda scratch, fleet: ViewAudit(args, scratch, fleet).run())
+    site_of = partial(ViewFleet, statistics=args.statistics)
+    run_kill_audit(args, site_of, lambda scratch, fleet: ViewAudit(args, scratch, fleet).run())
 
 
 class ViewAudit:
     def __init__(self, args, scratch, fleet):
-        print(f"seed {args.seed}, {PAGES} pages and {PLAYERS} players, {args.rounds} rounds", flush=True)
+        print(f"seed {args.seed}, {PAGES} pages and {PLAYERS} players on {args.statistics}, {args.rounds} rounds", flush=True)
         self._args, self._fleet, self._dice = args, fleet, random.Random(args.seed)
         self._faults, self._book = [], Book(scratch / "journal")
         self._answers = Counter()
@@ -70,20 +74,20 @@ class ViewAudit:
         )
 
     def _night(self):
-        """Without MongoDB, each view and each total is answered; days are not."""
+        """Without the statistics store, each view and each total is answered; days are not."""
         before = self._fleet.redis_bytes()
         load = self._load(f"{self._args.seed} night")
         with load:
             self._play_on()
-            self._fleet.mongo.kill()
+            self._fleet.statistics.kill()
             time.sleep(self._args.night)
             for gateway in self._fleet.gateways:
                 days = call(gateway.http, "GET", f"/v1/views/{BY_REQUEST}/1/days", mid=1).status
-                self._expect(days == 503, "night", f"days are answered {days} without MongoDB")
+                self._expect(days == 503, "night", f"days are answered {days} without the statistics store")
             grown = self._fleet.redis_bytes() - before
             refused = {key: count for key, count in load.answers().items() if key[0] != "days" and key[1] != 200}
-            self._fleet.mongo.start()
-        self._expect(not refused, "night", f"without MongoDB, requests are refused: {refused}")
+            self._fleet.statistics.start()
+        self._expect(not refused, "night", f"without the statistics store, requests are refused: {refused}")
         self._expect(grown < NIGHT_BYTES_MAX, "night", f"Redis has grown by {grown} bytes")
         drained = self._drain()
         print(
@@ -102,9 +106,9 @@ class ViewAudit:
         self._expect(reached, "load", f"only {self._book.all_answered()} of {enough} views are answered")
 
     def _drain(self):
-        """Seconds until all sums are in MongoDB; then all numbers are compared."""
+        """Seconds until all sums are in the statistics store; then all numbers are compared."""
         began = time.monotonic()
-        until("the sums in MongoDB", lambda: not self._fleet.pending(), every=0.1)
+        until("the sums in the statistics store", lambda: not self._fleet.pending(), every=0.1)
         drained = time.monotonic() - began
         for gateway in self._fleet.gateways:
             self._compare(gateway)

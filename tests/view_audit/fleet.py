@@ -16,8 +16,8 @@ SETTINGS = {
 
 
 class ViewFleet(CountingFleet):
-    def __init__(self, binary, scratch):
-        super().__init__(binary, scratch, **SETTINGS)
+    def __init__(self, binary, scratch, statistics):
+        super().__init__(binary, scratch, statistics, **SETTINGS)
 
     def redis_bytes(self):
         said = self.redis.nodes[0].cli("INFO", "memory")

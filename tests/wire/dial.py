@@ -9,9 +9,11 @@ from wire.patience import PATIENCE_SECONDS
 SUBPROTOCOL = "heartline.v1.json"
 PLACES = ("header", "subprotocol", "hello")
 
-# Frames are small and many: compression would only cost, and the gateway does the pinging.
+# Frames are small and many: compression would only cost, and the gateway does the pinging. A gateway that no client names its
+# agent to starts sooner.
 OPTIONS = {
     "compression": None,
+    "user_agent_header": None,
     "ping_interval": None,
     "open_timeout": PATIENCE_SECONDS,
     "close_timeout": 2,

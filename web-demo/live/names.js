@@ -1,16 +1,15 @@
 /** How the page writes contents, times and countries. */
 
-import { CONTENTS, KIND } from '../contents.js';
+import { KIND, titleOf } from '../contents.js';
 
 const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 const COUNTRIES = new Intl.DisplayNames(['en'], { type: 'region' });
 const DEVICES = { tv: 'TV', phone: 'phone', tablet: 'tablet', desktop: 'desktop' };
 
-/** Its title, and its id beside it; only the id where the demo knows no title. */
+/** Its title, and its id beside it; only the id of what is no video. */
 export function contentCells({ kind, oid }) {
   const id = `${kind}/${oid}`;
-  const title = kind === KIND && CONTENTS.find(content => content.oid === oid)?.title;
-  return title ? [['title', title], ['id', id]] : [['title', id]];
+  return kind === KIND ? [['title', titleOf(oid)], ['id', id]] : [['title', id]];
 }
 
 /** `at`: milliseconds of the epoch. */

@@ -62,6 +62,7 @@ export class Views {
   #fill(card, total, days, most) {
     card.dataset.total = total;
     card.querySelector('[data-role=total]').textContent = total.toLocaleString('en');
+    card.querySelector('[data-role=unit]').textContent = total === 1 ? 'view' : 'views';
     drawDays(card.querySelector('svg'), days, most);
     card.querySelector('[data-role=from]').textContent = days[0].day;
     card.querySelector('[data-role=to]').textContent = days.at(-1).day;

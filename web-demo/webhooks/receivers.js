@@ -1,6 +1,7 @@
 /** The receivers' part of the page: of each its queue and how it is served, and of one how it answers. */
 
 import { behave, followReceivers, receivers, subscribe, unsubscribe } from './queues.js';
+import { REWARDS, sendRewards } from './viewers.js';
 
 const TITLES = { receiver: 'Receiver', neighbour: 'Neighbour' };
 const BEHAVIOURS = { healthy: 'Healthy', slow: 'Slow', broken: 'Broken' };
@@ -17,6 +18,8 @@ export class Receivers {
     this.#role('cards').replaceChildren(...this.#cards.values());
     this.#role('subscribe').addEventListener('click', () => this.#change(subscribe));
     this.#role('unsubscribe').addEventListener('click', () => this.#change(unsubscribe));
+    this.#role('send').addEventListener('click', () => this.#send());
+    this.#showSending(false);
     followReceivers(() => this.#show());
   }
 
@@ -43,15 +46,32 @@ export class Receivers {
   }
 
   async #change(change) {
-    const fault = this.#role('fault');
-    fault.hidden = true;
+    this.#role('fault').hidden = true;
     try {
       await change();
       this.#show();
     } catch (error) {
-      fault.textContent = `Not changed: ${error.message}`;
-      fault.hidden = false;
+      this.#showFault(`Not changed: ${error.message}`);
     }
+  }
+
+  async #send() {
+    if (this.#role('send').getAttribute('aria-disabled') === 'true') return;
+    this.#showSending(true);
+    this.#role('fault').hidden = true;
+    await sendRewards().catch(error => this.#showFault(`Not all rewards were earned: ${error.message}`));
+    this.#showSending(false);
+  }
+
+  #showSending(sends) {
+    const button = this.#role('send');
+    button.setAttribute('aria-disabled', String(sends));
+    button.textContent = sends ? `Sending ${REWARDS} rewards …` : `Send ${REWARDS} rewards`;
+  }
+
+  #showFault(message) {
+    this.#role('fault').textContent = message;
+    this.#role('fault').hidden = false;
   }
 
   #show() {
@@ -61,7 +81,7 @@ export class Receivers {
     const subscribed = all.every(({ subscriber }) => subscriber);
     this.#root.dataset.subscribed = subscribed;
     this.#role('subscribe').hidden = subscribed;
-    this.#role('unsubscribe').hidden = !subscribed;
+    for (const role of ['unsubscribe', 'send']) this.#role(role).hidden = !subscribed;
     this.#role('cards').hidden = !subscribed;
     const most = Math.max(1, ...all.map(({ subscriber }) => subscriber?.depth ?? 0));
     for (const receiver of all) this.#fill(this.#cards.get(receiver.name), receiver, most);

@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use super::record_line::RecordLine;
 use super::{PATIENCE, TransferError};
-use crate::edge::grpc::client::{CallError, HistoryClient};
-use crate::edge::grpc::wire;
-use crate::model::backoff::Backoff;
+use edge::grpc::client::{CallError, HistoryClient};
+use edge::grpc::wire;
+use model::backoff::Backoff;
 
 /// Beats of one request. The service takes five times as many; smaller ones are answered sooner.
 const BEATS_MAX: usize = 1_000;
-/// Of one user, as the service takes at most.
+/// The most beats of one user in one request, as the service takes them.
 const BEATS_OF_USER_MAX: usize = 500;
 const RETRY: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
 
 /// Where a line ends in its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct FilePosition {
     pub bytes: u64,
     pub lines: u64,
 }
@@ -39,17 +39,17 @@ struct Entry {
     lines: Vec<Line>,
 }
 
-/// Lines up to a place.
+/// Lines up to a position.
 #[derive(Debug, Default)]
 pub struct Batch {
     entries: Vec<Entry>,
-    places: HashMap<(u64, String), usize>,
+    indexes: HashMap<(u64, String), usize>,
     of_users: HashMap<u64, usize>,
     outcome: Outcome,
-    pub end: Place,
+    pub end: FilePosition,
 }
 
-/// What became of lines.
+/// The outcome of lines.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Lines that are what the service has now, or are older than that.
@@ -78,13 +78,13 @@ impl Batch {
     pub fn add(&mut self, record: &RecordLine, number: u64, text: String) {
         *self.of_users.entry(record.mid).or_default() += 1;
         let next = self.entries.len();
-        let place = *self.places.entry((record.mid, record.device.clone())).or_insert(next);
-        if place == next {
+        let index = *self.indexes.entry((record.mid, record.device.clone())).or_insert(next);
+        if index == next {
             let (mid, device) = (record.mid, record.device.clone());
             self.entries.push(Entry { mid, device, beats: Vec::new(), lines: Vec::new() });
         }
-        self.entries[place].beats.push(record.beat());
-        self.entries[place].lines.push(Line { number, text });
+        self.entries[index].beats.push(record.beat());
+        self.entries[index].lines.push(Line { number, text });
     }
 
     pub fn refuse(&mut self, line: u64, reason: String, text: String) {
@@ -97,7 +97,7 @@ impl Batch {
     }
 
     /// Until the outcome of each line is known.
-    pub async fn send(self, client: &HistoryClient) -> Result<(Outcome, Place), TransferError> {
+    pub async fn send(self, client: &HistoryClient) -> Result<(Outcome, FilePosition), TransferError> {
         let Batch { mut entries, mut outcome, end, .. } = self;
         let (mut backoff, until) = (RETRY, Instant::now() + PATIENCE);
         while !entries.is_empty() {
@@ -154,7 +154,11 @@ fn settle(entries: Vec<Entry>, answer: wire::PutResponse, outcome: &mut Outcome)
             if let Some(line) = entry.lines.get_mut(rejected.index as usize) {
                 outcome.taken -= 1;
                 let text = std::mem::take(&mut line.text);
-                outcome.refusals.push(Refusal { line: line.number, reason: word(rejected.reason()).to_owned(), text });
+                let reason = match rejected.message.is_empty() {
+                    true => word(rejected.reason()).to_owned(),
+                    false => rejected.message,
+                };
+                outcome.refusals.push(Refusal { line: line.number, reason, text });
             }
         }
     }
@@ -214,7 +218,7 @@ mod tests {
         let mut batch = Batch::default();
         for (number, mid, device) in [(1, 7, "tv"), (2, 8, ""), (3, 7, "tv"), (4, 7, "phone")] {
             let text = format!(r#"{{"mid":{mid},"device":"{device}","kind":1,"oid":{number},"pos":1,"at":2}}"#);
-            batch.add(&serde_json::from_str(&text).expect("a line"), number, text);
+            batch.add(&RecordLine::read(text.as_bytes()).expect("a line"), number, text);
         }
         batch
     }
@@ -233,15 +237,15 @@ mod tests {
     #[test]
     fn a_user_has_no_more_beats_in_a_request_than_are_taken() {
         let mut batch = Batch::default();
-        let line =
-            RecordLine { mid: 7, ..serde_json::from_str(r#"{"mid":7,"kind":1,"oid":1,"pos":1,"at":2}"#).unwrap() };
+        let line = RecordLine::read(br#"{"mid":7,"kind":1,"oid":1,"pos":1,"at":2}"#).expect("a line");
         (0..500).for_each(|number| batch.add(&line, number, String::new()));
         assert!(!batch.has_room_for(7) && batch.has_room_for(8) && !batch.is_full());
     }
 
     #[test]
     fn what_is_unknown_is_left_and_what_was_refused_is_named_by_its_line() {
-        let rejected = |index, reason: wire::Reason| wire::PutRejected { index, reason: reason.into(), record: None };
+        let rejected =
+            |index, reason: wire::Reason| wire::PutRejected { index, reason: reason.into(), ..Default::default() };
         let answer = |rejected| wire::UserAnswer { rejected, changed: vec![0], ..Default::default() };
         let users = vec![
             answer(vec![rejected(1, wire::Reason::Expired)]),

@@ -14,9 +14,9 @@ use super::record_line::RecordLine;
 use super::{ServiceArgs, TransferError, bar};
 use crate::cli::gateway;
 use crate::config::Config;
-use crate::edge::auth::Scopes;
-use crate::edge::grpc::client::{CallError, HistoryClient};
-use crate::edge::grpc::wire::{ListRequest, UsersRequest};
+use edge::auth::Scopes;
+use edge::grpc::client::{CallError, HistoryClient};
+use edge::grpc::wire::{ListRequest, UsersRequest};
 
 /// Users of one page, after which the export can be resumed.
 const USERS: u32 = 1_000;
@@ -36,7 +36,7 @@ pub struct ExportArgs {
     service: ServiceArgs,
 }
 
-/// What is in the file.
+/// The part of the export that is in the file.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Progress {
     /// Users up to this one.
@@ -140,7 +140,7 @@ impl Out {
         };
         let open = || -> io::Result<File> {
             let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(&part)?;
-            // What came after the last page that was noted is written again.
+            // Records after the last page that was noted are written again.
             file.set_len(progress.bytes)?;
             file.seek(SeekFrom::End(0))?;
             Ok(file)

@@ -12,14 +12,14 @@ use futures_util::stream::{FuturesOrdered, StreamExt};
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
-use super::batch::{Outcome, Place};
+use super::batch::{FilePosition, Outcome};
 use super::progress::{ProgressFile, beside};
 use super::source::{Source, mark};
 use super::{ServiceArgs, TransferError, bar};
 use crate::cli::gateway;
 use crate::config::Config;
-use crate::edge::auth::Scopes;
-use crate::edge::grpc::client::HistoryClient;
+use edge::auth::Scopes;
+use edge::grpc::client::HistoryClient;
 
 /// Requests at a time: the service commits them in one group.
 const IN_FLIGHT: usize = 8;
@@ -36,16 +36,16 @@ pub struct ImportArgs {
     service: ServiceArgs,
 }
 
-/// What was done with the file so far.
+/// The progress of the import.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Progress {
-    read: Place,
-    /// Of the file before this place.
+    read: FilePosition,
+    /// The mark of the file before this position.
     mark: String,
     taken: u64,
     changed: u64,
     refused: BTreeMap<String, u64>,
-    /// Of the file of refused lines.
+    /// Bytes of the file of refused lines.
     refused_bytes: u64,
 }
 
@@ -127,7 +127,7 @@ impl<'a> Import<'a> {
         }
     }
 
-    fn note(&mut self, outcome: Outcome, end: Place) -> Result<(), TransferError> {
+    fn note(&mut self, outcome: Outcome, end: FilePosition) -> Result<(), TransferError> {
         self.progress.read = end;
         self.progress.taken += outcome.taken;
         self.progress.changed += outcome.changed;
@@ -175,7 +175,7 @@ impl<'a> Import<'a> {
 
     fn save(&mut self) -> Result<(), TransferError> {
         let Some(kept) = &self.kept else { return Ok(()) };
-        if self.progress.read == Place::default() {
+        if self.progress.read == FilePosition::default() {
             return Ok(());
         }
         // Its length is part of the progress.
@@ -209,7 +209,7 @@ impl<'a> Import<'a> {
     }
 }
 
-/// What an import that was killed has written after its last look is cut off, and is written again.
+/// Cuts off the refused lines that a killed import has written after its last save: they are written again.
 fn reopened(path: &Path, bytes: u64) -> io::Result<File> {
     let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
     file.set_len(bytes)?;

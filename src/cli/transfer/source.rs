@@ -8,19 +8,21 @@ use std::path::{Path, PathBuf};
 use siphasher::sip::SipHasher24;
 
 use super::TransferError;
-use super::batch::{Batch, Place};
+use super::batch::{Batch, FilePosition};
 use super::record_line::RecordLine;
 
 /// Bytes of a line. A record takes some 200.
 const LINE_BYTES_MAX: u64 = 64 << 10;
-/// Bytes before a place that tell this file from another one.
+/// The byte order mark of UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// Bytes before a position that tell this file from another one.
 const MARK_BYTES: u64 = 64 << 10;
 
 pub struct Source {
     path: PathBuf,
     reader: Box<dyn BufRead>,
     /// After the last line that is in a batch, or held.
-    read: Place,
+    read: FilePosition,
     /// A line for which the last batch had no room.
     held: Option<(RecordLine, String)>,
 }
@@ -33,7 +35,7 @@ enum Line {
 
 impl Source {
     /// `after`: the line to begin after. `-` is standard input, which is read from its start.
-    pub fn open(path: &Path, after: Place) -> Result<Self, TransferError> {
+    pub fn open(path: &Path, after: FilePosition) -> Result<Self, TransferError> {
         let reader: Box<dyn BufRead> = if path == Path::new("-") {
             Box::new(BufReader::new(io::stdin()))
         } else {
@@ -84,6 +86,10 @@ impl Source {
         if taken == 0 {
             return Ok(None);
         }
+        // Spreadsheets and Windows put it before the first line.
+        if self.read.bytes == 0 && bytes.starts_with(BYTE_ORDER_MARK) {
+            bytes.drain(..BYTE_ORDER_MARK.len());
+        }
         self.read.lines += 1;
         self.read.bytes += taken as u64;
         let is_cut = taken as u64 == LINE_BYTES_MAX && bytes.last() != Some(&b'\n');
@@ -91,14 +97,14 @@ impl Source {
             self.read.bytes += self.reader.skip_until(b'\n')? as u64;
         }
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-        Ok(Some(match serde_json::from_slice(&bytes) {
+        Ok(Some(match RecordLine::read(&bytes) {
             _ if text.is_empty() => Line::Blank,
             _ if is_cut => {
                 let start = text.chars().take(200).collect();
                 Line::Bad { reason: format!("longer than {LINE_BYTES_MAX} bytes"), text: start }
             }
             Ok(record) => Line::Good(record, text),
-            Err(error) => Line::Bad { reason: without_place(&error.to_string()).to_owned(), text },
+            Err(reason) => Line::Bad { reason, text },
         }))
     }
 }
@@ -116,11 +122,6 @@ pub fn mark(path: &Path, at: u64) -> Result<String, TransferError> {
         Ok(format!("{:016x}", hasher.finish()))
     };
     read().map_err(|error| unreadable(path, error))
-}
-
-/// A line is one of its file, which is said elsewhere.
-fn without_place(error: &str) -> &str {
-    error.split_once(" at line ").map_or(error, |(what, _)| what)
 }
 
 fn unreadable(path: &Path, error: io::Error) -> TransferError {
@@ -146,7 +147,7 @@ mod tests {
             let mut source = Source::open(file.path(), after).expect("opened");
             std::iter::from_fn(|| source.batch().expect("read").map(|batch| batch.end)).collect::<Vec<_>>()
         };
-        let all = ends(Place::default());
+        let all = ends(FilePosition::default());
         assert_eq!(all.iter().map(|end| end.lines).collect::<Vec<_>>(), [500, 1_000, 2_000, 2_100]);
         assert_eq!(all.last().map(|end| end.bytes), Some(text.len() as u64));
         assert_eq!(ends(all[1]), all[2..]);
@@ -159,13 +160,27 @@ mod tests {
         let long = "x".repeat(100_000);
         fs::write(file.path(), [b"{}\n\n\xff\n", long.as_bytes(), b"\n", line(7, 1).as_bytes()].concat())
             .expect("written");
-        let mut source = Source::open(file.path(), Place::default()).expect("opened");
+        let mut source = Source::open(file.path(), FilePosition::default()).expect("opened");
         let batch = source.batch().expect("read").expect("a batch");
         let refused: Vec<_> = batch.refusals().iter().map(|refusal| (refusal.line, refusal.reason.as_str())).collect();
-        let reasons = ["missing field `mid`", "expected value", "longer than 65536 bytes"];
+        let reasons = ["mid: is missing", "is not UTF-8", "longer than 65536 bytes"];
         assert_eq!(refused, [(1, reasons[0]), (3, reasons[1]), (4, reasons[2])]);
         assert_eq!(batch.end.lines, 5);
         assert!(source.batch().expect("read").is_none());
+    }
+
+    #[test]
+    fn a_byte_order_mark_before_the_first_line_is_no_part_of_it() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let text = [BYTE_ORDER_MARK, line(7, 1).as_bytes(), BYTE_ORDER_MARK, line(7, 2).as_bytes()].concat();
+        fs::write(file.path(), &text).expect("written");
+        let batch = Source::open(file.path(), FilePosition::default())
+            .expect("opened")
+            .batch()
+            .expect("read")
+            .expect("a batch");
+        let refused: Vec<_> = batch.refusals().iter().map(|refusal| refusal.line).collect();
+        assert_eq!((refused, batch.end), (vec![2], FilePosition { lines: 2, bytes: text.len() as u64 }));
     }
 
     #[test]

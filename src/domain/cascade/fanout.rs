@@ -20,17 +20,17 @@ use super::index::Index;
 use super::metrics::Metrics;
 use super::steps::steps;
 use super::turn::Turns;
-use crate::storage::event_bus::source::{EventSource, PartEvents};
-use crate::storage::owner_queues::{Appended, Offer, OwnerQueues, Revision, Wanted};
-use crate::storage::store_error::StoreError;
+use storage::event_bus::source::{EventSource, PartEvents};
+use storage::owner_queues::{Appended, Offer, OwnerQueues, Revision, Wanted};
+use storage::store_error::StoreError;
 
 /// Events of several parts that are queued together. With more there is a backlog, in which a part that is left for later
 /// has more events for each owner then.
 const TOGETHER_MAX: usize = 256;
-/// What comes within it is queued together, as long as owners are leased with their events.
+/// The time in which events are gathered, to be queued together, as long as owners are leased with their events.
 const GATHER: Duration = Duration::from_millis(10);
 
-/// Of one topic. Any number of processes may run one; they share the parts of the topic.
+/// The cascade of one topic. Any number of processes may run one; they share the parts of the topic.
 pub struct Cascade {
     pub source: Arc<dyn EventSource>,
     pub queues: Arc<dyn OwnerQueues>,
@@ -102,7 +102,7 @@ impl Cascade {
         leases: usize,
         leased: &AtomicUsize,
     ) -> Result<Appended, StoreError> {
-        let mut kept = self.turns.places.keep(if self.turns.clock_status.is_off() { 0 } else { leases });
+        let mut kept = self.turns.slots.keep(if self.turns.clock_status.is_off() { 0 } else { leases });
         let lease = self.turns.settings.lease();
         let (offer, until) = (Offer { leases: kept.limit().all, lease }, Instant::now() + lease);
         let (appended, given) = self.queues.append_and_take(parts, offer).await;

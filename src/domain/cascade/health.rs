@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::domain::failures::{Failures, Trouble};
-use crate::model::backoff::Backoff;
+use crate::failures::{Failures, Trouble};
+use model::backoff::Backoff;
+use storage::event_bus::EventTopic;
 
 /// The pause after a failure.
 const RETRY: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
@@ -15,6 +16,8 @@ const RETRY: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_s
 /// Written by the parts of the cascade, read by the probes. A receiver that fails is no problem of the cascade.
 #[derive(Default)]
 pub struct CascadeHealth {
+    /// The topic whose events it is about, if it is about those of one.
+    topic: Option<EventTopic>,
     failures: Failures<Step>,
 }
 
@@ -40,9 +43,17 @@ pub enum Step {
 }
 
 impl CascadeHealth {
+    pub fn of(topic: EventTopic) -> Self {
+        CascadeHealth { topic: Some(topic), failures: Failures::default() }
+    }
+
     /// The current problems, each in a few words.
     pub fn degraded(&self) -> Vec<String> {
-        self.failures.reason().map(|why| format!("subscribers wait: {why}")).into_iter().collect()
+        let why = self.failures.reason().map(|why| match self.topic {
+            Some(topic) => format!("subscribers wait for {}: {why}", topic.name()),
+            None => format!("subscribers wait: {why}"),
+        });
+        why.into_iter().collect()
     }
 
     /// Asks until it succeeds, with pauses.
@@ -53,25 +64,27 @@ impl CascadeHealth {
     {
         let mut backoff = RETRY;
         loop {
-            match self.told(step, ask().await) {
+            match self.note(step, ask().await) {
                 Some(answer) => return answer,
                 None => sleep(backoff.failed_with_jitter(rand::random())).await,
             }
         }
     }
 
-    /// Keeps whether it succeeded.
-    pub fn told<T, E: Display>(&self, step: Step, result: Result<T, E>) -> Option<T> {
+    /// Notes whether it succeeded.
+    pub fn note<T, E: Display>(&self, step: Step, result: Result<T, E>) -> Option<T> {
         match result {
             Ok(answer) => {
                 if self.failures.succeeded(&step) == Some(Trouble::Ends) {
-                    tracing::info!(event = "subscribers_resumed", "subscribers are served again");
+                    let topic = self.topic.map(EventTopic::name);
+                    tracing::info!(event = "subscribers_resumed", topic, "subscribers are served again");
                 }
                 Some(answer)
             }
             Err(error) => {
                 if self.failures.failed(step, error.to_string()) == Some(Trouble::Begins) {
-                    tracing::error!(event = "subscribers_waiting", %error, "subscribers are not served; events wait");
+                    let topic = self.topic.map(EventTopic::name);
+                    tracing::error!(event = "subscribers_waiting", topic, %error, "subscribers are not served; events wait");
                 }
                 None
             }

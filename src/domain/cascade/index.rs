@@ -4,22 +4,22 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
-use crate::model::counters::CounterId;
-use crate::model::ids::{Content, UserId};
-use crate::model::subscribers::{EventType, Facts, Filter, State, SubscriberId};
-use crate::storage::owner_queues::{Subscription, Subscriptions};
+use model::counters::CounterId;
+use model::ids::{Content, UserId};
+use model::subscribers::{EventType, Facts, Filter, State, SubscriberId};
+use storage::owner_queues::{Subscription, Subscriptions};
 
 /// All subscriptions, found by the narrowest field of their filters: an event is compared with the owners that name its
 /// user, its content, its counter, its rule or its kind, and with those that name none.
 #[derive(Default)]
 pub struct Index {
     owners: HashMap<SubscriberId, Arc<Subscription>>,
-    places: HashMap<EventType, Places>,
+    by_type: HashMap<EventType, ByField>,
 }
 
-/// Of one type of event.
+/// The owners that want events of one type.
 #[derive(Default)]
-struct Places {
+struct ByField {
     by_user: Map<UserId>,
     by_content: Map<Content>,
     by_counter: Map<CounterId>,
@@ -51,12 +51,12 @@ impl Index {
     pub fn change(&mut self, changes: Subscriptions) -> usize {
         for (id, now) in changes.changed {
             if let Some(before) = self.owners.remove(&id) {
-                self.place(&before, Act::Remove);
+                self.update(&before, Act::Remove);
             }
             // Nothing is queued for an owner that is disabled.
             if let Some(now) = now.filter(|now| now.state != State::Disabled) {
                 let now = Arc::new(now);
-                self.place(&now, Act::Add);
+                self.update(&now, Act::Add);
                 self.owners.insert(id, now);
             }
         }
@@ -69,24 +69,24 @@ impl Index {
 
     /// In the order of their ids.
     pub fn wanting(&self, facts: &Facts) -> Vec<&Arc<Subscription>> {
-        let Some(places) = self.places.get(&facts.event_type) else { return Vec::new() };
+        let Some(by_field) = self.by_type.get(&facts.event_type) else { return Vec::new() };
         let mut found: Vec<_> =
-            places.candidates(facts).filter(|subscription| subscription.subscriber.wants(facts)).collect();
+            by_field.candidates(facts).filter(|subscription| subscription.subscriber.wants(facts)).collect();
         found.sort_by(|a, b| a.id.cmp(&b.id));
         found.dedup_by(|a, b| a.id == b.id);
         found
     }
 
-    fn place(&mut self, subscription: &Arc<Subscription>, act: Act) {
+    fn update(&mut self, subscription: &Arc<Subscription>, act: Act) {
         let types: HashSet<EventType> = subscription.subscriber.types.iter().copied().collect();
         for event_type in types {
-            self.places.entry(event_type).or_default().place(event_type, subscription, act);
+            self.by_type.entry(event_type).or_default().update(event_type, subscription, act);
         }
     }
 }
 
-impl Places {
-    fn place(&mut self, event_type: EventType, subscription: &Arc<Subscription>, act: Act) {
+impl ByField {
+    fn update(&mut self, event_type: EventType, subscription: &Arc<Subscription>, act: Act) {
         let Filter { rules, counters, kinds, contents, users } = &subscription.subscriber.filter;
         let has_user = event_type != EventType::Counter;
         let has_content = matches!(event_type, EventType::Reward | EventType::Position);
@@ -179,8 +179,8 @@ fn at_keys<K: Hash + Eq + Clone>(map: &mut Map<K>, keys: &[K], subscription: &Ar
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::subscribers::{Newer, Secrets, SigningSecret, Subscriber};
-    use crate::storage::owner_queues::Revision;
+    use model::subscribers::{Newer, Secrets, SigningSecret, Subscriber};
+    use storage::owner_queues::Revision;
 
     fn changes(changed: Vec<(&str, Option<(&str, State)>)>) -> Subscriptions {
         let change = |(id, now): (&str, Option<(&str, State)>)| {
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(wanting(&index, &reward(43, 1)), ["a", "b"]);
         index.change(changes(vec![("a", Some(("{}", State::Disabled))), ("b", None), ("c", None)]));
         assert!(index.is_empty() && wanting(&index, &reward(43, 1)).is_empty());
-        let places = &index.places[&EventType::Reward];
-        assert!(places.by_user.is_empty() && places.of_all.is_empty(), "nothing is left of them");
+        let by_field = &index.by_type[&EventType::Reward];
+        assert!(by_field.by_user.is_empty() && by_field.of_all.is_empty(), "nothing is left of them");
     }
 }

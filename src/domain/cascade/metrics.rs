@@ -1,4 +1,4 @@
-//! What is counted of subscribers.
+//! The metrics of subscribers.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::model::subscribers::FailureReason;
-use crate::storage::event_bus::EventTopic;
-use crate::storage::owner_queues::{Appended, Totals};
+use model::subscribers::FailureReason;
+use storage::event_bus::EventTopic;
+use storage::owner_queues::{Appended, Totals};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Reason {
@@ -21,6 +21,11 @@ struct Reason {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Topic {
     topic: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StateLabel {
+    state: &'static str,
 }
 
 #[derive(Clone)]
@@ -38,7 +43,8 @@ pub struct Metrics {
     pub age: Histogram,
     pub seconds: Histogram,
     pub workers: Gauge,
-    owners: Gauge,
+    owners: Family<StateLabel, Gauge>,
+    failing: Gauge<f64, std::sync::atomic::AtomicU64>,
     depth: Gauge,
     bytes: Gauge,
     dead: Gauge,
@@ -60,7 +66,8 @@ impl Metrics {
             age: ages(),
             seconds: seconds(),
             workers: Gauge::default(),
-            owners: Gauge::default(),
+            owners: Family::default(),
+            failing: Gauge::default(),
             depth: Gauge::default(),
             bytes: Gauge::default(),
             dead: Gauge::default(),
@@ -75,8 +82,12 @@ impl Metrics {
     fn register_queues(&self, registry: &mut Registry) {
         let meaning = "Events of the bus that the cascade has not looked at yet, by topic";
         registry.register("cascade_lag", meaning, self.lag.clone());
+        self.owners(&Totals::default());
+        registry.register("subscribers", "Subscribers, by state", self.owners.clone());
+        let meaning =
+            "Seconds since the subscriber that has failed for the longest time began to; 0 if none is failing";
+        registry.register("subscribers_failing_seconds", meaning, self.failing.clone());
         let mut gauge = |name: &str, meaning: &str, gauge: &Gauge| registry.register(name, meaning, gauge.clone());
-        gauge("subscribers", "Subscribers, paused and disabled ones included", &self.owners);
         gauge("subscribers_queued_events", "Events in the queues of all subscribers", &self.depth);
         gauge("subscribers_queued_bytes", "Bytes of these events", &self.bytes);
         gauge("subscribers_dead_events", "Events in the dead letters of all subscribers", &self.dead);
@@ -129,15 +140,33 @@ impl Metrics {
         self.failures.get_or_create_owned(&Reason { reason: reason.word() }).inc();
     }
 
-    pub fn totals(&self, totals: &Totals) {
-        let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        self.owners.set(whole(totals.owners));
+    /// `now`: milliseconds since 1970.
+    pub fn totals(&self, totals: &Totals, now: u64) {
+        self.owners(totals);
+        let failing = totals.failing_since.map(|since| Duration::from_millis(now.saturating_sub(since)));
+        self.failing.set(failing.unwrap_or_default().as_secs_f64());
         self.depth.set(whole(totals.events));
         self.bytes.set(whole(totals.bytes));
         self.dead.set(whole(totals.dead));
         self.dropped.set(whole(totals.dropped));
         self.waiting.set(Duration::as_secs_f64(&totals.waiting));
     }
+
+    fn owners(&self, totals: &Totals) {
+        for (state, owners) in [
+            ("active", totals.active()),
+            ("failing", totals.failing),
+            ("paused", totals.paused),
+            ("tries_used_up", totals.tries_used_up),
+            ("disabled", totals.disabled),
+        ] {
+            self.owners.get_or_create_owned(&StateLabel { state }).set(whole(owners));
+        }
+    }
+}
+
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// From 10 ms to 3 days.

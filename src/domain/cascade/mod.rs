@@ -12,16 +12,17 @@ mod fanout;
 pub mod health;
 mod index;
 mod metrics;
-mod places;
 mod replays;
+mod slots;
+mod state_log;
 mod steps;
 mod turn;
 mod workers;
 
 pub use fanout::Cascade;
 pub use metrics::Metrics;
-pub use places::Places;
 pub use replays::Replays;
+pub use slots::Slots;
 pub use turn::{TurnSettings, Turns};
 pub use workers::Workers;
 

@@ -1,6 +1,6 @@
 //! Fills queues from the log, after a replay was asked for.
 //!
-//! Each fill names the version of the owner and the offset that it was read behind: two processes that fill one queue,
+//! Each fill names the version of the owner and the offset that it was read after: two processes that fill one queue,
 //! or a replay that began anew meanwhile, cannot mix. What the cascade reads of such an owner meanwhile is left out of
 //! the queue, and the replay goes on until it has come that far.
 
@@ -11,12 +11,12 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use super::health::{CascadeHealth, Step};
-use crate::model::subscribers::{Facts, Subscriber};
-use crate::storage::event_bus::part::Part;
-use crate::storage::event_bus::source::{EventArchive, PartEvents};
-use crate::storage::event_bus::{BusError, Offset};
-use crate::storage::owner_queues::{Fill, Filled, OwnerQueues, Replay};
-use crate::storage::store_error::StoreError;
+use model::subscribers::{Facts, Subscriber};
+use storage::event_bus::part::Part;
+use storage::event_bus::source::{EventArchive, PartEvents};
+use storage::event_bus::{BusError, Offset};
+use storage::owner_queues::{Fill, Filled, OwnerQueues, Replay};
+use storage::store_error::StoreError;
 
 /// Events that are read at once.
 const READ_MAX: usize = 1_000;
@@ -26,7 +26,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub struct Replays {
-    /// Of all topics.
+    /// The archives of all topics.
     pub archive: Arc<dyn EventArchive>,
     pub queues: Arc<dyn OwnerQueues>,
     /// Notified when a replay was asked for here.
@@ -56,7 +56,7 @@ impl Replays {
             let mut moved = false;
             // In turn, so that a long one does not hold up the others.
             for replay in replays {
-                moved |= self.health.told(Step::Fill, self.fill(&replay).await).unwrap_or_default();
+                moved |= self.health.note(Step::Fill, self.fill(&replay).await).unwrap_or_default();
             }
             // A queue without room waits for its subscriber; what does not fit stays in the log.
             if !moved {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::vec::IntoIter;
 
 use super::index::Index;
-use crate::model::subscribers::Facts;
-use crate::storage::event_bus::Offset;
-use crate::storage::event_bus::part::Part;
-use crate::storage::event_bus::source::PartEvents;
-use crate::storage::owner_queues::{Subscription, Wanted};
+use model::subscribers::Facts;
+use storage::event_bus::Offset;
+use storage::event_bus::part::Part;
+use storage::event_bus::source::PartEvents;
+use storage::owner_queues::{Subscription, Wanted};
 
 /// Events of one step, each once for each owner that wants it.
 pub const APPENDS_MAX: usize = 2_048;
@@ -26,7 +26,7 @@ pub struct Steps<'a, E> {
     present: Option<(&'a Part, &'a Event, IntoIter<&'a Arc<Subscription>>)>,
 }
 
-/// What is appended together.
+/// The events that are appended together.
 #[derive(Default)]
 struct Step {
     parts: Vec<Wanted>,
@@ -88,10 +88,10 @@ impl Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::subscribers::{State, Subscriber};
-    use crate::storage::owner_queues::{Revision, Subscriptions};
+    use model::subscribers::{State, Subscriber};
+    use storage::owner_queues::{Revision, Subscriptions};
 
-    /// Of owners that want every reward.
+    /// An index of owners that want every reward.
     fn index(owners: usize) -> Index {
         let json = r#"{"url":"https://example.com/","types":["dev.heartline.reward.v1"],"batch":1,
             "secrets":{"newest":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}}"#;

@@ -15,19 +15,19 @@ use tempfile::TempDir;
 use tokio::sync::Notify;
 
 use super::health::CascadeHealth;
-use super::{Cascade, Metrics, Places, TurnSettings, Turns, Workers};
-use crate::domain::time::clock::{self, Clock};
-use crate::domain::time::guard::{ClockGuard, ClockStatus};
-use crate::model::subscribers::{
+use super::{Cascade, Metrics, Slots, TurnSettings, Turns, Workers};
+use crate::time::clock::{self, Clock};
+use crate::time::guard::{ClockGuard, ClockStatus};
+use model::subscribers::{
     Delivery, EventType, FailureReason, Filter, Newer, Retries, Secrets, SigningSecret, Subscriber, SubscriberId,
 };
-use crate::storage::endpoint::{Endpoint, Outcome};
-use crate::storage::event_bus::part::{Offsets, Part};
-use crate::storage::event_bus::source::{EventArchive, EventSource, PartEvents};
-use crate::storage::event_bus::{BusError, Offset};
-use crate::storage::owner_queues::embedded::EmbeddedQueues;
-use crate::storage::owner_queues::{Append, Bounds, Change, Changed, OwnerQueues};
-use crate::storage::store_error::Answer;
+use storage::endpoint::{Endpoint, Outcome};
+use storage::event_bus::part::{Offsets, Part};
+use storage::event_bus::source::{EventArchive, EventSource, PartEvents};
+use storage::event_bus::{BusError, Offset};
+use storage::owner_queues::{Append, Bounds, Change, Changed, OwnerQueues};
+use storage::store_error::Answer;
+use storage_embedded::owner_queues::EmbeddedQueues;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const BOUNDS: Bounds = Bounds { events: 100, bytes: 1 << 20, age: Duration::from_hours(1) };
@@ -201,7 +201,7 @@ fn scene_turns(scene: &Scene) -> Turns {
         clock_status: ClockStatus::alone(),
         health: Arc::default(),
         metrics: Metrics::new(&mut Registry::default()),
-        places: Places::new(4),
+        slots: Slots::new(4),
     }
 }
 
@@ -262,8 +262,8 @@ async fn owners_that_hang_keep_no_other_waiting_for_longer_than_it_takes_to_find
     let scene = Scene::new();
     let told = Arc::new(Notify::new());
     let endpoint = Arc::new(Hanging { quick: "https://example.com/6", told: told.clone() });
-    let places = Places::new(2);
-    let turns = Arc::new(Turns { endpoint, places, ..scene_turns(&scene) });
+    let slots = Slots::new(2);
+    let turns = Arc::new(Turns { endpoint, slots, ..scene_turns(&scene) });
     for number in 0..7 {
         let id: SubscriberId = format!("owner-{number}").parse().expect("it is an id");
         let url = format!("https://example.com/{number}");

@@ -8,31 +8,32 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::health::{CascadeHealth, Step};
 use super::metrics::Metrics;
-use super::places::{Kept, Place, Places};
-use crate::domain::time::clock::Clock;
-use crate::domain::time::guard::ClockStatus;
-use crate::model::subscribers::{Delivery, Failure, FailureReason, Hmac, Retries, State, Status, Subscriber};
-use crate::storage::endpoint::{Endpoint, Outcome};
-use crate::storage::owner_queues::{Done, Entry, Line, Number, OwnerQueues, Taken};
+use super::slots::{Kept, Slot, Slots};
+use super::state_log;
+use crate::time::clock::Clock;
+use crate::time::guard::ClockStatus;
+use model::subscribers::{Delivery, Failure, FailureReason, Hmac, Retries, State, Status, Subscriber};
+use storage::endpoint::{Endpoint, Outcome};
+use storage::owner_queues::{Done, Entry, Line, Number, OwnerQueues, Taken};
 
 /// The time after which no further request of a turn begins.
 const TURN: Duration = Duration::from_secs(1);
 /// A request that takes longer is slow.
 const SLOW: Duration = Duration::from_secs(1);
-/// What clocks and busy threads may cost between the look at a lease and the begin of its request.
+/// The time that clocks and busy threads may cost between the look at a lease and the begin of its request.
 const MARGIN: Duration = Duration::from_secs(2);
 /// The pause when the end of a lease cannot be stored.
 const RETRY: Duration = Duration::from_millis(200);
 
-/// Of all turns.
+/// The settings of all turns.
 pub struct TurnSettings {
-    /// Of one request.
+    /// The timeout of one request.
     pub timeout: Duration,
     pub retries: Retries,
     pub hmac: Hmac,
 }
 
-/// What all turns need.
+/// The parts that all turns share.
 pub struct Turns {
     pub queues: Arc<dyn OwnerQueues>,
     pub endpoint: Arc<dyn Endpoint>,
@@ -44,17 +45,17 @@ pub struct Turns {
     pub clock_status: ClockStatus,
     pub health: Arc<CascadeHealth>,
     pub metrics: Metrics,
-    pub places: Places,
+    pub slots: Slots,
 }
 
 struct Turn {
     turns: Arc<Turns>,
-    place: Place,
+    slot: Slot,
     /// The lease ends no earlier.
     until: Instant,
 }
 
-/// What became of a turn.
+/// The result of a turn.
 struct Served {
     delivered_to: Option<Number>,
     delivered: u64,
@@ -75,13 +76,13 @@ impl Turns {
     pub fn begin(self: &Arc<Self>, taken: Vec<Taken>, until: Instant, kept: &mut Kept) {
         for taken in taken {
             let line = taken.line;
-            let turn = Turn { turns: self.clone(), place: kept.split(line), until };
+            let turn = Turn { turns: self.clone(), slot: kept.split(line), until };
             self.metrics.workers.inc();
             let (workers, queued) = (self.metrics.workers.clone(), self.queued.clone());
             tokio::spawn(async move {
                 turn.serve(taken).await;
                 workers.dec();
-                // Others of its line may have been left out for want of a slow place.
+                // Others of its line may have been left out for want of a slow slot.
                 if line == Line::Slow {
                     queued.notify_one();
                 }
@@ -89,10 +90,10 @@ impl Turns {
         }
     }
 
-    /// How long the next lease of the same owner may last. `None` while other owners wait for its place, or the clock is
+    /// How long the next lease of the same owner may last. `None` while other owners wait for its slot, or the clock is
     /// off.
     pub fn next_lease(&self) -> Option<Duration> {
-        (!self.places.are_full() && !self.clock_status.is_off()).then(|| self.settings.lease())
+        (!self.slots.are_full() && !self.clock_status.is_off()).then(|| self.settings.lease())
     }
 }
 
@@ -112,7 +113,7 @@ impl Turn {
     async fn end(&mut self, taken: &Taken, served: Served) -> Option<Taken> {
         let Served { delivered_to, delivered, status, slow, pause } = served;
         let done = Done { delivered_to, delivered, status, slow, pause };
-        // A place of one line is none of the other.
+        // A slot of one line is none of the other.
         let goes_on = taken.line == Line::Quick && done.line() == Line::Quick;
         let Turns { queues, queued, health, settings, .. } = &*self.turns;
         // Not stored in time, it is delivered again by the next lease.
@@ -120,7 +121,8 @@ impl Turn {
             let (owner, next) = (taken.owner.clone(), self.turns.next_lease().filter(|_| goes_on));
             let until = Instant::now() + settings.lease();
             let given = queues.done_and_take(owner, taken.fence, done.clone(), next).await;
-            if let Some(mut given) = health.told(Step::Done, given) {
+            if let Some(mut given) = health.note(Step::Done, given) {
+                state_log::log_change(&taken.owner, &taken.status, &done.status);
                 if given.is_due {
                     queued.notify_one();
                 }
@@ -169,7 +171,7 @@ impl Turn {
         let outcome = match timeout(SLOW, &mut request).await {
             Ok(outcome) => outcome,
             Err(_) => {
-                self.turns.places.step_aside(&mut self.place);
+                self.turns.slots.step_aside(&mut self.slot);
                 request.await
             }
         };
@@ -212,9 +214,9 @@ fn requests<'a>(subscriber: &Subscriber, entries: &'a [Entry]) -> Vec<&'a [Entry
             bytes <= Subscriber::BATCH_BYTES_MAX
         });
         // An event that is too long goes alone.
-        let (request, behind) = rest.split_at(fitting.count().max(1));
+        let (request, after) = rest.split_at(fitting.count().max(1));
         all.push(request);
-        rest = behind;
+        rest = after;
     }
     all
 }

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 use super::health::{CascadeHealth, Step};
 use super::metrics::Metrics;
 use super::turn::Turns;
-use crate::storage::owner_queues::{Due, Limit, OwnerQueues};
+use storage::owner_queues::{Due, Limit, OwnerQueues};
 
 /// Owners that are taken at once.
 const TAKE_MAX: usize = 64;
@@ -47,7 +47,7 @@ impl Workers {
             () = self.look_after() => {}
             () = end => {}
         }
-        self.turns.places.empty(END_MAX).await;
+        self.turns.slots.empty(END_MAX).await;
     }
 
     async fn deliver(&self) {
@@ -56,7 +56,7 @@ impl Workers {
             if clock_status.is_off() {
                 clock_status.changed(true).await;
             }
-            let mut kept = self.turns.places.wait(TAKE_MAX).await;
+            let mut kept = self.turns.slots.wait(TAKE_MAX).await;
             let limit = kept.limit();
             let (due, until) = self.take(limit).await;
             let is_full = due.taken.len() == limit.all;
@@ -88,7 +88,7 @@ impl Workers {
             let died = self.health.repeat(Step::Expire, || self.queues.expire()).await;
             self.metrics.died(died);
             let totals = self.health.repeat(Step::Expire, || self.queues.totals()).await;
-            self.metrics.totals(&totals);
+            self.metrics.totals(&totals, self.turns.clock.now());
             sleep(EXPIRE_EVERY).await;
         }
     }

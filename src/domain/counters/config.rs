@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::model::counters::direct::{DirectCounter, DirectDefinitions};
-use crate::model::counters::{CounterId, Definition, Definitions};
-use crate::model::reading::Reading;
+use model::counters::direct::{DirectCounter, DirectDefinitions};
+use model::counters::{CounterId, Definition, Definitions};
+use model::reading::Reading;
 
 /// `[counters]`.
 #[derive(Clone, Debug, Deserialize)]

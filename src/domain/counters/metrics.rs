@@ -1,4 +1,4 @@
-//! What is measured of the counters.
+//! The metrics of the counters.
 
 use std::time::Instant;
 
@@ -8,9 +8,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::model::counters::direct::Added;
+use model::counters::direct::Added;
 
-/// What is asked of the store.
+/// An operation of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     Values,

@@ -12,10 +12,10 @@ use self::config::CountersConfig;
 use self::metrics::{Metrics, Operation};
 use super::outbox::relay_notify::RelayNotify;
 use super::time::clock::Clock;
-use crate::model::counters::direct::{Added, DirectCounter, DirectDefinitions};
-use crate::model::counters::{CounterId, CounterKey, Recount};
-use crate::storage::counters::{Addition, CounterReads, CountersError, DerivedCounters, DirectCounters};
-use crate::storage::outbox::Outbox;
+use model::counters::direct::{Added, DirectCounter, DirectDefinitions};
+use model::counters::{CounterId, CounterKey, Recount};
+use storage::counters::{Addition, CounterReads, CountersError, DerivedCounters, DirectCounters};
+use storage::outbox::Outbox;
 
 /// How long an answer may take before its asker is told to try again.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -51,7 +51,7 @@ pub struct DerivedCounter {
     pub key: Vec<String>,
 }
 
-/// What counts, of each sort, if there are any.
+/// The stores of both sorts of counters, where there are any.
 pub struct CounterStores {
     pub direct: Option<Arc<dyn DirectCounters>>,
     pub derived: Option<Arc<dyn DerivedCounters>>,
@@ -70,7 +70,7 @@ pub struct Counters {
     metrics: Metrics,
 }
 
-/// What the events of crossed thresholds go through.
+/// The outbox for the events of crossed thresholds, and the notification of its relay.
 pub struct CrossingEvents {
     pub outbox: Arc<dyn Outbox>,
     /// Entries with which the outbox is full.
@@ -175,7 +175,7 @@ impl Counters {
         self.in_time(Operation::Recount, derived.recounted(name, self.clock.now())).await
     }
 
-    /// What counts it.
+    /// The store that counts this counter.
     fn reads(&self, counter: &Counter) -> Result<&dyn CounterReads, CountersUnavailable> {
         match counter {
             Counter::Direct(_) => Ok(self.direct()?),

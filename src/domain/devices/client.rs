@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::model::ids::ConnectionId;
+use model::ids::ConnectionId;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {

@@ -15,16 +15,16 @@ use prometheus_client::registry::Registry;
 
 use super::newest::{Newest, NewestGuard};
 use super::presence::Presence;
-use crate::domain::commit_listener::{CommitListener, CommittedChange, CommittedGroup};
-use crate::domain::time::clock::Clock;
-use crate::model::change::Outcome;
-use crate::model::ids::UserId;
-use crate::model::push::Push;
-use crate::model::rewards::reward_notice::RewardNotice;
-use crate::model::rule::Verdict;
-use crate::model::transition::Cause;
-use crate::model::version::Version;
-use crate::storage::device_channel::{Announcement, DeviceChannel, UserChange};
+use crate::commit_listener::{CommitListener, CommittedChange, CommittedGroup};
+use crate::time::clock::Clock;
+use model::change::Outcome;
+use model::ids::UserId;
+use model::push::Push;
+use model::rewards::reward_notice::RewardNotice;
+use model::rule::Verdict;
+use model::transition::Cause;
+use model::version::Version;
+use storage::device_channel::{Announcement, DeviceChannel, UserChange};
 
 /// A record is pushed at once if it is new or its state or session has changed. Otherwise the latest record is pushed
 /// after at most `steady_interval`. Changes from another gateway are pushed by the same rules, except that a change of
@@ -51,7 +51,7 @@ impl Fanout {
         Fanout { presence, channel, newest: Newest::default(), steady_interval, clock, pushes }
     }
 
-    fn tell(&self, group: &CommittedGroup, change: &CommittedChange) {
+    fn notify(&self, group: &CommittedGroup, change: &CommittedChange) {
         let CommittedChange { user, origin, gateway, here, elsewhere, .. } = *change;
         let followed = self.channel.has_followers(user, gateway);
         if !(elsewhere || here || followed) {
@@ -60,10 +60,10 @@ impl Fanout {
         each_push(group, change, |push, steady| {
             let told = UserChange { origin, push, steady };
             if followed {
-                self.channel.tell_followers(user, &told, gateway);
+                self.channel.publish_to_followers(user, &told, gateway);
             }
             if elsewhere {
-                self.channel.tell(user, told.clone());
+                self.channel.publish(user, told.clone());
             }
             if here {
                 self.leave(user, told);
@@ -126,8 +126,8 @@ fn each_push(group: &CommittedGroup, change: &CommittedChange, mut tell: impl Fn
 
 /// Removes contents of which something newer was pushed before; false if none is left.
 fn keep_newer(lock_user: &mut NewestGuard<'_>, push: &mut Push) -> bool {
-    // What is newer than a forgetting has a greater version, and what it covers a smaller one, but for a thousand beats
-    // of one millisecond.
+    // A change newer than a forgetting has a greater version, and a covered one has a smaller version, except after a
+    // thousand beats in one millisecond.
     match push {
         Push::Record(record) => return lock_user.passes(record.content, record.version),
         Push::Deleted { contents, at } => {
@@ -135,7 +135,7 @@ fn keep_newer(lock_user: &mut NewestGuard<'_>, push: &mut Push) -> bool {
             contents.retain(|content| lock_user.passes(*content, version));
             return !contents.is_empty();
         }
-        // What it covers goes by its `at`.
+        // A clear covers changes by its `at`.
         Push::Cleared { at } => lock_user.cleared(Version::last_of(*at)),
         Push::Recording { .. } | Push::Flag(_) => {}
     }
@@ -153,7 +153,7 @@ impl CommitListener for Fanout {
                 // Other gateways remember users who are not connected to them. Not awaited: see `peer_messages`.
                 drop(self.channel.announce(Announcement::Erased(change.user)));
             }
-            self.tell(group, change);
+            self.notify(group, change);
         }
     }
 }

@@ -8,19 +8,19 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
 use super::*;
-use crate::domain::devices::inbox::Inbox;
-use crate::domain::devices::presence::Registration;
-use crate::domain::devices::ready_list::Notifier;
-use crate::model::beat::{Beat, State};
-use crate::model::ids::{ConnectionId, Content, SessionId};
-use crate::model::record::Record;
-use crate::model::revocation::TokenMark;
-use crate::model::rewards::credit::Credit;
-use crate::model::rewards::day::Day;
-use crate::model::transition::Transition;
-use crate::model::version::Version;
-use crate::model::visitor::Visitor;
-use crate::storage::device_channel::ChannelAway;
+use crate::devices::inbox::Inbox;
+use crate::devices::presence::Registration;
+use crate::devices::ready_list::Notifier;
+use model::beat::{Beat, State};
+use model::ids::{ConnectionId, Content, SessionId};
+use model::record::Record;
+use model::revocation::TokenMark;
+use model::rewards::credit::Credit;
+use model::rewards::day::Day;
+use model::transition::Transition;
+use model::version::Version;
+use model::visitor::Visitor;
+use storage::device_channel::ChannelAway;
 
 const USER: UserId = UserId(42);
 const INTERVAL: Duration = Duration::from_secs(30);
@@ -52,10 +52,10 @@ impl DeviceChannel for End {
         assert!(self.network.gateways.lock()[self.own].followed.remove(&user), "once");
     }
 
-    fn tell(&self, user: UserId, told: UserChange) {
+    fn publish(&self, user: UserId, told: UserChange) {
         let gateways = self.network.gateways.lock();
-        let others = gateways.iter().enumerate().filter(|(place, gateway)| {
-            let other = *place != self.own;
+        let others = gateways.iter().enumerate().filter(|(index, gateway)| {
+            let other = *index != self.own;
             other && gateway.followed.contains(&user)
         });
         let others: Vec<_> = others.filter_map(|(_, gateway)| gateway.fanout.clone()).collect();
@@ -80,10 +80,10 @@ impl Side {
     }
 
     fn commit(&self, inbox: &Arc<Inbox>, outcome: Outcome, elsewhere: bool) {
-        self.hear(CommittedChange { elsewhere, ..committed(inbox, outcome) }, None);
+        self.notify(CommittedChange { elsewhere, ..committed(inbox, outcome) }, None);
     }
 
-    fn hear(&self, change: CommittedChange, after: Option<Record>) {
+    fn notify(&self, change: CommittedChange, after: Option<Record>) {
         let (user, cause) = (USER, Cause::Beat);
         let transitions = after.map(|after| {
             let transition = Transition { user, content: CONTENT, before: None, after: Some(after), cause };
@@ -97,7 +97,7 @@ impl Side {
     /// A beat of the connection moves the record on, or makes it (not `steady`).
     fn write(&self, connection: &Registration, steady: bool, at: u64) {
         let outcome = Outcome::from(Verdict::written(steady));
-        self.hear(committed(connection.inbox(), outcome), Some(record(at)));
+        self.notify(committed(connection.inbox(), outcome), Some(record(at)));
     }
 }
 
@@ -232,7 +232,7 @@ fn a_flag_reaches_the_other_gateway_with_the_record_of_its_claim() {
     let (origin, across) = (one.connect(), two.connect());
     let day = Day::of_number(20_778);
     let outcome = Outcome::from(Verdict::written(false));
-    one.hear(CommittedChange { flag: Some(day), ..committed(origin.inbox(), outcome) }, Some(record(5)));
+    one.notify(CommittedChange { flag: Some(day), ..committed(origin.inbox(), outcome) }, Some(record(5)));
     assert_eq!(told(&across), [Push::Flag(day), push(5)]);
     assert_eq!(told(&origin), []);
 }

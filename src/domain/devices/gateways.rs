@@ -5,7 +5,7 @@
 //! channel: what others have changed ┴─▶ connections here
 //! ```
 //!
-//! To the channel behind it, their users count as connected here.
+//! To the inner channel, their users count as connected here.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -20,10 +20,10 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use tokio::sync::mpsc;
 
-use crate::model::ids::{GatewayId, UserId};
-use crate::storage::device_channel::codec::{self, PeerMessage};
-use crate::storage::device_channel::{Announcement, ChannelAway, ChannelSubscriber, DeviceChannel, UserChange};
-use crate::storage::gateway_messages::{Malformed, wire};
+use model::ids::{GatewayId, UserId};
+use storage::device_channel::codec::{self, PeerMessage};
+use storage::device_channel::{Announcement, ChannelAway, ChannelSubscriber, DeviceChannel, UserChange};
+use storage::gateway_messages::{Malformed, wire};
 
 /// Messages that wait for one gateway. A further one is dropped, as a channel may do.
 const WAITING_MAX: usize = 8_192;
@@ -32,7 +32,7 @@ const STRIPES: usize = 64;
 
 /// Wraps the channel to other processes on the same store.
 pub struct Gateways {
-    behind: Arc<dyn DeviceChannel>,
+    inner: Arc<dyn DeviceChannel>,
     stripes: Vec<Mutex<HashMap<UserId, Followers>>>,
     hasher: RandomState,
     streams: Mutex<HashMap<StreamId, mpsc::Sender<Message>>>,
@@ -44,7 +44,7 @@ pub struct Gateways {
     dropped: Counter,
 }
 
-/// Who follows a user.
+/// The followers of a user.
 #[derive(Default)]
 struct Followers {
     /// Connections here do.
@@ -72,7 +72,7 @@ impl Message {
         // The receiver does not ask who sent it.
         let sender = GatewayId(0);
         match self {
-            Message::Changed(user, change) => wire::Told { mid: user.0, message: codec::encode_told(sender, change) },
+            Message::Changed(user, change) => wire::Told { mid: user.0, message: codec::encode_change(sender, change) },
             Message::Announced(announcement) => {
                 wire::Told { mid: 0, message: codec::encode_announcement(sender, *announcement) }
             }
@@ -80,7 +80,7 @@ impl Message {
     }
 }
 
-/// What a gateway announces.
+/// Decodes a gateway's announcement.
 pub fn decode_announcement(message: &[u8]) -> Result<Announcement, Malformed> {
     match codec::decode(message) {
         Ok((_, PeerMessage::Announced(announcement))) => Ok(announcement),
@@ -97,9 +97,9 @@ pub struct Stream {
 }
 
 impl Gateways {
-    pub fn before(behind: Arc<dyn DeviceChannel>) -> Arc<Self> {
+    pub fn before(inner: Arc<dyn DeviceChannel>) -> Arc<Self> {
         Arc::new(Gateways {
-            behind,
+            inner,
             stripes: (0..STRIPES).map(|_| Mutex::default()).collect(),
             hasher: RandomState::new(),
             streams: Mutex::default(),
@@ -118,7 +118,8 @@ impl Gateways {
         registry.register("gateway_messages_dropped", help, self.dropped.clone());
     }
 
-    /// Who hears the messages of gateways and of the channel behind.
+    /// Sets the subscriber of messages from gateways. Returns the subscriber for the inner channel, which passes
+    /// messages on to it and to the gateways.
     pub fn listen(self: &Arc<Self>, here: Arc<dyn ChannelSubscriber>) -> Arc<dyn ChannelSubscriber> {
         *self.here.lock() = Some(here);
         Arc::new(Listener(self.clone()))
@@ -134,7 +135,7 @@ impl Gateways {
         (Stream { gateways: self.clone(), id, followed: HashSet::new() }, messages)
     }
 
-    /// Passes on what a gateway announces. The answer comes when the channel behind has taken it.
+    /// Passes on what a gateway announces. The answer comes when the inner channel has taken it.
     pub fn announced(
         &self,
         from: GatewayId,
@@ -143,11 +144,11 @@ impl Gateways {
         if let Some(here) = self.here.lock().clone() {
             here.announced(announcement);
         }
-        self.tell_all(announcement, Some(from));
-        self.behind.announce(announcement)
+        self.publish_to_all(announcement, Some(from));
+        self.inner.announce(announcement)
     }
 
-    fn tell_all(&self, announcement: Announcement, but: Option<GatewayId>) {
+    fn publish_to_all(&self, announcement: Announcement, but: Option<GatewayId>) {
         let streams = self.streams.lock();
         for (_, stream) in streams.iter().filter(|(id, _)| Some(id.gateway) != but) {
             self.send(stream, Message::Announced(announcement));
@@ -165,21 +166,21 @@ impl Gateways {
         self.connected.set(streams as i64);
     }
 
-    /// Changes who follows a user, and tells the channel behind of the first and the last. The lock keeps their order.
+    /// Changes who follows a user, and tells the inner channel of the first and the last. The lock keeps their order.
     fn change(&self, user: UserId, change: impl FnOnce(&mut Followers)) {
         let mut stripe = self.stripe(user).lock();
         let mut entry = match stripe.entry(user) {
             Entry::Occupied(entry) => entry,
             Entry::Vacant(entry) => {
                 let entry = entry.insert_entry(Followers::default());
-                self.behind.follow(user);
+                self.inner.follow(user);
                 entry
             }
         };
         change(entry.get_mut());
         if entry.get().is_empty() {
             entry.remove();
-            self.behind.unfollow(user);
+            self.inner.unfollow(user);
         }
     }
 
@@ -209,8 +210,8 @@ impl DeviceChannel for Gateways {
         self.change(user, |followers| followers.here = false);
     }
 
-    fn tell(&self, user: UserId, told: UserChange) {
-        self.behind.tell(user, told);
+    fn publish(&self, user: UserId, change: UserChange) {
+        self.inner.publish(user, change);
     }
 
     fn has_followers(&self, user: UserId, but: Option<GatewayId>) -> bool {
@@ -221,41 +222,41 @@ impl DeviceChannel for Gateways {
         stripe.get(&user).is_some_and(|followers| followers.streams.iter().any(|id| Some(id.gateway) != but))
     }
 
-    fn tell_followers(&self, user: UserId, told: &UserChange, but: Option<GatewayId>) {
+    fn publish_to_followers(&self, user: UserId, change: &UserChange, but: Option<GatewayId>) {
         let followers = self.followers(user, but);
         let streams = self.streams.lock();
         for stream in followers.iter().filter_map(|id| streams.get(id)) {
-            self.send(stream, Message::Changed(user, told.clone()));
+            self.send(stream, Message::Changed(user, change.clone()));
         }
     }
 
     fn announce(&self, announcement: Announcement) -> BoxFuture<'static, Result<(), ChannelAway>> {
-        self.tell_all(announcement, None);
-        self.behind.announce(announcement)
+        self.publish_to_all(announcement, None);
+        self.inner.announce(announcement)
     }
 }
 
-/// Hears the channel behind.
+/// Receives what the inner channel sends.
 struct Listener(Arc<Gateways>);
 
 impl ChannelSubscriber for Listener {
     fn changed(&self, user: UserId, change: UserChange) {
-        self.0.tell_followers(user, &change, None);
+        self.0.publish_to_followers(user, &change, None);
         if let Some(here) = self.0.here.lock().clone() {
             here.changed(user, change);
         }
     }
 
     fn announced(&self, announcement: Announcement) {
-        self.0.tell_all(announcement, None);
+        self.0.publish_to_all(announcement, None);
         if let Some(here) = self.0.here.lock().clone() {
             here.announced(announcement);
         }
     }
 
     fn connected(&self) {
-        // What was missed before is at most a change of the list of revocations.
-        self.0.tell_all(Announcement::Revocations, None);
+        // A message missed before can only be a change of the list of revocations.
+        self.0.publish_to_all(Announcement::Revocations, None);
         if let Some(here) = self.0.here.lock().clone() {
             here.connected();
         }

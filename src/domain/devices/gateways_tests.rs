@@ -1,16 +1,16 @@
 use std::future::ready;
 
 use super::*;
-use crate::model::ids::ConnectionId;
-use crate::model::push::Push;
+use model::ids::ConnectionId;
+use model::push::Push;
 
 const USER: UserId = UserId(42);
 
-/// What the channel behind is asked for.
+/// The calls that the inner channel has received.
 #[derive(Default)]
-struct Behind(Mutex<Vec<String>>);
+struct Inner(Mutex<Vec<String>>);
 
-impl DeviceChannel for Behind {
+impl DeviceChannel for Inner {
     fn follow(&self, user: UserId) {
         self.0.lock().push(format!("follow {}", user.0));
     }
@@ -19,7 +19,7 @@ impl DeviceChannel for Behind {
         self.0.lock().push(format!("unfollow {}", user.0));
     }
 
-    fn tell(&self, user: UserId, _told: UserChange) {
+    fn publish(&self, user: UserId, _change: UserChange) {
         self.0.lock().push(format!("tell {}", user.0));
     }
 
@@ -29,9 +29,9 @@ impl DeviceChannel for Behind {
     }
 }
 
-fn gateways() -> (Arc<Gateways>, Arc<Behind>) {
-    let behind = Arc::new(Behind::default());
-    (Gateways::before(behind.clone()), behind)
+fn gateways() -> (Arc<Gateways>, Arc<Inner>) {
+    let inner = Arc::new(Inner::default());
+    (Gateways::before(inner.clone()), inner)
 }
 
 fn change() -> UserChange {
@@ -44,7 +44,7 @@ fn heard(messages: &mut mpsc::Receiver<Message>) -> Vec<Message> {
 
 #[test]
 fn a_user_is_followed_behind_from_the_first_to_the_last_follower() {
-    let (gateways, behind) = gateways();
+    let (gateways, inner) = gateways();
     let (mut one, _messages) = gateways.connect(GatewayId(1));
     let (mut two, _messages) = gateways.connect(GatewayId(2));
     gateways.follow(USER);
@@ -53,9 +53,9 @@ fn a_user_is_followed_behind_from_the_first_to_the_last_follower() {
     one.come(USER);
     gateways.unfollow(USER);
     one.left(USER);
-    assert_eq!(*behind.0.lock(), ["follow 42"]);
+    assert_eq!(*inner.0.lock(), ["follow 42"]);
     drop(two);
-    assert_eq!(*behind.0.lock(), ["follow 42", "unfollow 42"]);
+    assert_eq!(*inner.0.lock(), ["follow 42", "unfollow 42"]);
 }
 
 #[test]
@@ -67,34 +67,34 @@ fn the_gateway_that_sent_a_change_is_not_told_of_it() {
     one.come(USER);
     assert!(!gateways.has_followers(USER, Some(GatewayId(1))) && gateways.has_followers(USER, None));
     two.come(USER);
-    gateways.tell_followers(USER, &change(), Some(GatewayId(1)));
+    gateways.publish_to_followers(USER, &change(), Some(GatewayId(1)));
     assert_eq!((heard(&mut of_one), heard(&mut of_two)), (vec![], vec![Message::Changed(USER, change())]));
-    gateways.tell_followers(UserId(7), &change(), None);
+    gateways.publish_to_followers(UserId(7), &change(), None);
     assert_eq!(heard(&mut of_two), []);
 }
 
 #[test]
 fn a_gateway_that_connects_again_goes_on_when_its_old_stream_ends() {
-    let (gateways, behind) = gateways();
+    let (gateways, inner) = gateways();
     let (mut old, _messages) = gateways.connect(GatewayId(1));
     old.come(USER);
     let (mut new, mut messages) = gateways.connect(GatewayId(1));
     new.come(USER);
     drop(old);
-    gateways.tell_followers(USER, &change(), None);
+    gateways.publish_to_followers(USER, &change(), None);
     assert_eq!(heard(&mut messages).len(), 1);
-    assert_eq!(*behind.0.lock(), ["follow 42"]);
+    assert_eq!(*inner.0.lock(), ["follow 42"]);
 }
 
 #[tokio::test]
 async fn an_announcement_goes_to_all_others_and_behind() {
-    let (gateways, behind) = gateways();
+    let (gateways, inner) = gateways();
     let (_one, mut of_one) = gateways.connect(GatewayId(1));
     let (_two, mut of_two) = gateways.connect(GatewayId(2));
     let kick = Announcement::Kicked(USER, 5);
     gateways.announced(GatewayId(1), kick).await.expect("told");
     assert_eq!((heard(&mut of_one), heard(&mut of_two)), (vec![], vec![Message::Announced(kick)]));
-    assert_eq!(*behind.0.lock(), [format!("{kick:?}")]);
+    assert_eq!(*inner.0.lock(), [format!("{kick:?}")]);
 }
 
 #[test]
@@ -102,6 +102,6 @@ fn a_gateway_that_does_not_read_loses_messages() {
     let (gateways, _) = gateways();
     let (mut one, mut messages) = gateways.connect(GatewayId(1));
     one.come(USER);
-    (0..=WAITING_MAX).for_each(|_| gateways.tell_followers(USER, &change(), None));
+    (0..=WAITING_MAX).for_each(|_| gateways.publish_to_followers(USER, &change(), None));
     assert_eq!((heard(&mut messages).len(), gateways.dropped.get()), (WAITING_MAX, 1));
 }

@@ -8,15 +8,15 @@ use parking_lot::{Mutex, MutexGuard};
 use super::pushes::{Overflow, Pushes};
 use super::ready_list::Notifier;
 use super::user_counts::UserCounts;
-use crate::domain::devices::client::Client;
-use crate::model::change::Outcome;
-use crate::model::ids::{ConnectionId, GatewayId, UserId};
-use crate::model::push::Push;
-use crate::model::record::Record;
-use crate::model::revocation::TokenMark;
-use crate::model::rewards::reward_notice::RewardNotice;
-use crate::model::rule::Reason;
-use crate::model::visitor::Visitor;
+use crate::devices::client::Client;
+use model::change::Outcome;
+use model::ids::{ConnectionId, GatewayId, UserId};
+use model::push::Push;
+use model::record::Record;
+use model::revocation::TokenMark;
+use model::rewards::reward_notice::RewardNotice;
+use model::rule::Reason;
+use model::visitor::Visitor;
 
 /// Any part may put something in; only the connection (or the HTTP request) that owns the inbox takes it out.
 ///
@@ -38,7 +38,7 @@ pub struct Inbox {
     content: Mutex<Waiting>,
 }
 
-/// The place of a beat: its frame, and its index in the frame.
+/// Names a beat: its frame, and its index in the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BeatRef {
     pub seq: u32,
@@ -48,7 +48,7 @@ pub struct BeatRef {
 /// A beat that the commit refused.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rejected {
-    pub place: BeatRef,
+    pub beat_ref: BeatRef,
     pub reason: Reason,
     pub record: Option<Record>,
 }
@@ -111,10 +111,10 @@ struct Waiting {
 /// A beat that became the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrittenBeat {
-    pub place: BeatRef,
+    pub beat_ref: BeatRef,
     /// It merely moved the position on.
     pub steady: bool,
-    /// The length that it did not know; see [`Verdict::Written`](crate::model::rule::Verdict::Written).
+    /// The length that it did not know; see [`Verdict::Written`](model::rule::Verdict::Written).
     pub kept_dur: u64,
 }
 
@@ -275,7 +275,7 @@ impl Inbox {
     }
 
     /// `patient`: the owner looks by itself in time for steady answers, and is not woken for them.
-    pub fn be_patient(&self, patient: bool) {
+    pub fn defer_acks(&self, patient: bool) {
         let mut waiting = self.lock();
         waiting.patient = patient;
         if !patient && waiting.slots > 0 {

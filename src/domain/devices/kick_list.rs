@@ -10,8 +10,8 @@ use tokio::time::sleep;
 
 use super::inbox::CloseRequest;
 use super::presence::Presence;
-use crate::model::ids::UserId;
-use crate::storage::device_channel::{Alone, Announcement, ChannelAway, DeviceChannel};
+use model::ids::UserId;
+use storage::device_channel::{Alone, Announcement, ChannelAway, DeviceChannel};
 
 /// How long a kicked user is refused.
 pub const BLOCKED_FOR: Duration = Duration::from_secs(60);
@@ -33,13 +33,13 @@ pub struct KickList {
 }
 
 impl KickList {
-    /// Of a gateway that is alone.
+    /// The kick list of a single gateway.
     pub fn new(presence: Arc<Presence>) -> Self {
         Self::with_channel(presence, Arc::new(Alone), Box::new(|_| {}))
     }
 
-    /// Of one gateway among several. `heard` is called with each user who is kicked, here or elsewhere; it must not
-    /// block.
+    /// The kick list of one gateway among several. `heard` is called with each user who is kicked, here or elsewhere;
+    /// it must not block.
     pub fn with_channel(
         presence: Arc<Presence>,
         channel: Arc<dyn DeviceChannel>,
@@ -118,9 +118,9 @@ impl KickList {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::devices::ready_list::Notifier;
-    use crate::model::revocation::TokenMark;
-    use crate::model::visitor::Visitor;
+    use crate::devices::ready_list::Notifier;
+    use model::revocation::TokenMark;
+    use model::visitor::Visitor;
 
     #[test]
     fn a_kicked_user_is_refused_for_a_minute() {

@@ -4,22 +4,22 @@ use std::hash::{BuildHasher, RandomState};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::model::ids::{Content, UserId};
-use crate::model::version::Version;
+use model::ids::{Content, UserId};
+use model::version::Version;
 
 /// The number of locks. One is held while a change is put into inboxes, so that no other change of the user overtakes
 /// it.
 const STRIPES: usize = 64;
 /// Contents that one lock remembers, of 16 bytes each.
-const PLACES: usize = 256;
+const SLOTS: usize = 256;
 
 /// The last pushed version of recent contents.
 ///
-/// Changes of one gateway come in order, but those of two gateways do not: a message may arrive behind a newer one of
-/// another gateway, or behind a commit of this one. Bounded: contents share places, and each place keeps the content
-/// that was pushed last. A content that lost its place may be pushed out of order once.
+/// Changes of one gateway come in order, but those of two gateways do not: a message may arrive after a newer one of
+/// another gateway, or after a commit of this one. Bounded: contents share slots, and each slot keeps the content
+/// that was pushed last. A content that lost its slot may be pushed out of order once.
 pub struct Newest {
-    stripes: Vec<Mutex<[Entry; PLACES]>>,
+    stripes: Vec<Mutex<[Entry; SLOTS]>>,
     hasher: RandomState,
 }
 
@@ -32,14 +32,14 @@ struct Entry {
 
 /// Blocks all other changes of the same user while it is held.
 pub struct NewestGuard<'a> {
-    places: MutexGuard<'a, [Entry; PLACES]>,
+    slots: MutexGuard<'a, [Entry; SLOTS]>,
     hasher: &'a RandomState,
     user: UserId,
 }
 
 impl Default for Newest {
     fn default() -> Self {
-        let stripes = (0..STRIPES).map(|_| Mutex::new([Entry::default(); PLACES])).collect();
+        let stripes = (0..STRIPES).map(|_| Mutex::new([Entry::default(); SLOTS])).collect();
         Newest { stripes, hasher: RandomState::new() }
     }
 }
@@ -47,35 +47,35 @@ impl Default for Newest {
 impl Newest {
     pub fn lock_user(&self, user: UserId) -> NewestGuard<'_> {
         let stripe = self.hasher.hash_one(user) as usize % STRIPES;
-        let places = self.stripes[stripe].lock();
-        NewestGuard { places, hasher: &self.hasher, user }
+        let slots = self.stripes[stripe].lock();
+        NewestGuard { slots, hasher: &self.hasher, user }
     }
 }
 
 impl NewestGuard<'_> {
     /// Whether this version is newer than the last known push of the content. If so, it counts as pushed now.
     pub fn passes(&mut self, content: Content, version: Version) -> bool {
-        let newer = self.told(Some(content)).max(self.told(None)) < version;
+        let newer = self.pushed(Some(content)).max(self.pushed(None)) < version;
         if newer {
-            self.tell(Some(content), version);
+            self.set_pushed(Some(content), version);
         }
         newer
     }
 
     /// A clear up to this version is pushed now.
     pub fn cleared(&mut self, version: Version) {
-        self.tell(None, version.max(self.told(None)));
+        self.set_pushed(None, version.max(self.pushed(None)));
     }
 
-    fn told(&self, content: Option<Content>) -> Version {
+    fn pushed(&self, content: Option<Content>) -> Version {
         let key = self.key(content);
-        let told = self.places[key as usize % PLACES];
-        if told.key == key { told.version } else { Version::NONE }
+        let known = self.slots[key as usize % SLOTS];
+        if known.key == key { known.version } else { Version::NONE }
     }
 
-    fn tell(&mut self, content: Option<Content>, version: Version) {
+    fn set_pushed(&mut self, content: Option<Content>, version: Version) {
         let key = self.key(content);
-        self.places[key as usize % PLACES] = Entry { key, version };
+        self.slots[key as usize % SLOTS] = Entry { key, version };
     }
 
     fn key(&self, content: Option<Content>) -> u64 {

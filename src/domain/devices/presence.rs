@@ -9,11 +9,11 @@ use parking_lot::{Mutex, MutexGuard};
 use super::inbox::{CloseRequest, Inbox};
 use super::ready_list::Notifier;
 use super::user_counts::UserCounts;
-use crate::domain::devices::client::ListedConnection;
-use crate::model::ids::{ConnectionId, GatewayId, UserId};
-use crate::model::revocation::TokenMark;
-use crate::model::visitor::Visitor;
-use crate::storage::device_channel::{Alone, DeviceChannel};
+use crate::devices::client::ListedConnection;
+use model::ids::{ConnectionId, GatewayId, UserId};
+use model::revocation::TokenMark;
+use model::visitor::Visitor;
+use storage::device_channel::{Alone, DeviceChannel};
 
 /// The number of locks of the registry. It is used when a connection opens or closes, never per beat.
 const SHARDS: usize = 64;
@@ -38,7 +38,7 @@ struct Devices {
     counts: Arc<UserCounts>,
 }
 
-/// A place in the registry, given back when dropped.
+/// A slot in the registry, given back when dropped.
 pub struct Registration {
     presence: Arc<Presence>,
     inbox: Arc<Inbox>,
@@ -186,8 +186,8 @@ impl Presence {
     }
 
     fn shard(&self, user: UserId) -> MutexGuard<'_, Shard> {
-        let place = self.hasher.hash_one(user) as usize % self.shards.len();
-        self.shards[place].lock()
+        let index = self.hasher.hash_one(user) as usize % self.shards.len();
+        self.shards[index].lock()
     }
 }
 

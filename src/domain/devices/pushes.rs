@@ -3,9 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
-use crate::model::ids::Content;
-use crate::model::push::Push;
-use crate::model::record::Record;
+use model::ids::Content;
+use model::push::Push;
+use model::record::Record;
 
 /// One slot per content for records; other changes in their order.
 ///
@@ -112,10 +112,10 @@ impl Pushes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::beat::State;
-    use crate::model::ids::SessionId;
-    use crate::model::rewards::credit::Credit;
-    use crate::model::version::Version;
+    use model::beat::State;
+    use model::ids::SessionId;
+    use model::rewards::credit::Credit;
+    use model::version::Version;
     use std::sync::Arc;
     use std::time::Duration;
 

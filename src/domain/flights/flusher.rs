@@ -9,13 +9,13 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::metrics::Metrics;
-use crate::domain::time::clock::Clock;
-use crate::model::backoff::Backoff;
-use crate::model::sums::{Flight, FlightNumber};
-use crate::storage::statistics::{Statistics, StatisticsAway, Written};
-use crate::storage::store_error::StoreError;
-use crate::storage::sums::{Look, PendingSums, Taken};
-use crate::storage::turn::Turn;
+use crate::time::clock::Clock;
+use model::backoff::Backoff;
+use model::sums::{Flight, FlightNumber};
+use storage::statistics::{Statistics, StatisticsAway, Written};
+use storage::store_error::StoreError;
+use storage::sums::{Look, PendingSums, Taken};
+use storage::turn::Turn;
 
 /// After this time without a flight of the lease's holder, another gateway writes flights.
 pub const LEASE: Duration = Duration::from_secs(15);
@@ -51,7 +51,7 @@ struct State {
     why: Option<String>,
 }
 
-/// What a written flight lacks of the sums that were pending when it was asked for.
+/// The sums that a written flight lacks of those that were pending when it was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lacks {
     Nothing,
@@ -185,10 +185,10 @@ impl Flusher {
         let (of, parts) = self.state.lock().written;
         let done = if of == number { parts } else { 0 };
         let mut all = Written::default();
-        for (place, part) in flight.parts(PART_MAX).into_iter().enumerate().skip(done) {
+        for (index, part) in flight.parts(PART_MAX).into_iter().enumerate().skip(done) {
             let written = timeout(WRITE_MAX, self.statistics.write(Arc::new(part))).await;
             all.join(written.map_err(|_| FlushError::Late)??);
-            self.state.lock().written = (number, place + 1);
+            self.state.lock().written = (number, index + 1);
         }
         Ok(all)
     }

@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::model::ids::{Content, UserId};
-use crate::model::pack::{PackedForgetting, PackedRow, UserPack};
-use crate::model::retention::Retention;
-use crate::storage::history_bus::codec;
-use crate::storage::history_bus::source::{Place, RawPack};
+use model::ids::{Content, UserId};
+use model::pack::{PackedForgetting, PackedRow, UserPack};
+use model::retention::Retention;
+use storage::history_bus::codec;
+use storage::history_bus::source::{MessageRef, RawPack};
 
 /// Messages whose offsets may be committed after their rows are written and unreadable ones are in quarantine.
 pub struct Batch {
-    pub places: Vec<Place>,
+    pub message_refs: Vec<MessageRef>,
     pub packs: u64,
     /// Messages that are no packs, and parts of packs that are unsound, each with the reason.
     pub unreadable: Vec<(RawPack, String)>,
@@ -21,7 +21,7 @@ pub struct Batch {
     pub users: Arc<[UserPack]>,
 }
 
-/// Of one user.
+/// The newest state of one user.
 #[derive(Default)]
 struct Newest {
     forgetting: Option<PackedForgetting>,
@@ -30,16 +30,16 @@ struct Newest {
 
 impl Batch {
     pub fn of(messages: Vec<RawPack>) -> Self {
-        let (mut places, mut packs, mut unreadable) = (Vec::with_capacity(messages.len()), 0, Vec::new());
+        let (mut message_refs, mut packs, mut unreadable) = (Vec::with_capacity(messages.len()), 0, Vec::new());
         let (mut users, mut retention) = (HashMap::<UserId, Newest>::new(), None);
         for message in messages {
-            places.push(message.place);
+            message_refs.push(message.message_ref);
             match codec::decode_sound(&message.bytes) {
                 Ok((pack, unsound)) => {
                     packs += 1;
                     retention = retention.max(pack.retention);
                     // The others of the pack are written: they have left the list.
-                    let part = |bytes| RawPack { place: message.place, key: message.key.clone(), bytes };
+                    let part = |bytes| RawPack { message_ref: message.message_ref, key: message.key.clone(), bytes };
                     unreadable.extend(unsound.into_iter().map(|unsound| (part(unsound.bytes), unsound.why)));
                     pack.users.into_iter().for_each(|user| users.entry(user.user).or_default().add(user));
                 }
@@ -47,7 +47,7 @@ impl Batch {
             }
         }
         let users = users.into_iter().map(|(user, newest)| newest.into_pack(user)).collect();
-        Batch { places, packs, unreadable, retention, users }
+        Batch { message_refs, packs, unreadable, retention, users }
     }
 }
 
@@ -75,17 +75,17 @@ impl Newest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::history_packs::fixture::user_at;
-    use crate::model::pack::Pack;
-    use crate::model::shard::Shards;
-    use crate::model::version::Version;
+    use crate::history_packs::fixture::user_at;
+    use model::pack::Pack;
+    use model::shard::Shards;
+    use model::version::Version;
 
     fn message(offset: i64, at: u64) -> RawPack {
         let user = UserId(42);
         let users = vec![user_at(user, 2, at).pack()];
         let pack = Pack { deployment: "d".into(), region: Shards::DEFAULT.of(user).region(), retention: None, users };
-        let place = Place { partition: 0, offset, term: 1 };
-        RawPack { place, key: Vec::new(), bytes: codec::encode(&pack) }
+        let message_ref = MessageRef { partition: 0, offset, term: 1 };
+        RawPack { message_ref, key: Vec::new(), bytes: codec::encode(&pack) }
     }
 
     #[test]
@@ -93,7 +93,7 @@ mod tests {
         for order in [[1_000, 2_000, 3_000], [3_000, 1_000, 2_000], [2_000, 3_000, 1_000]] {
             let batch = Batch::of(order.into_iter().zip(0..).map(|(at, offset)| message(offset, at)).collect());
             let users = batch.users;
-            assert_eq!((users.len(), batch.packs, batch.places.len()), (1, 3, 3));
+            assert_eq!((users.len(), batch.packs, batch.message_refs.len()), (1, 3, 3));
             let mut versions: Vec<Version> = users[0].rows.iter().map(|row| row.version).collect();
             versions.sort_unstable();
             assert_eq!(versions, [Version(3_000_000); 2], "{order:?}");
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(rows[0], (42, 1));
         assert!(rows[1..].iter().all(|(_, rows)| *rows == 2), "{rows:?}");
         let [(part, why)] = &batch.unreadable[..] else { panic!("one part: {:?}", batch.unreadable) };
-        assert_eq!((part.place, &part.key), (raw.place, &raw.key));
+        assert_eq!((part.message_ref, &part.key), (raw.message_ref, &raw.key));
         assert!(part.bytes.len() < raw.bytes.len() && why.contains("pos is"), "{why}");
     }
 
@@ -125,7 +125,7 @@ mod tests {
     fn unreadable_messages_are_set_apart_and_the_others_are_kept() {
         let garbage = RawPack { bytes: b"garbage".to_vec(), ..message(1, 1_000) };
         let batch = Batch::of(vec![message(0, 1_000), garbage.clone(), message(2, 2_000)]);
-        assert_eq!((batch.packs, batch.users.len(), batch.places.len()), (2, 1, 3));
+        assert_eq!((batch.packs, batch.users.len(), batch.message_refs.len()), (2, 1, 3));
         assert!(batch.unreadable.len() == 1 && batch.unreadable[0].0 == garbage && !batch.unreadable[0].1.is_empty());
     }
 }

@@ -1,24 +1,32 @@
 //! Whether packs are being written.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
 
-use crate::domain::failures::{Failures, Trouble};
-use crate::model::duration_text::of_duration;
-use crate::model::retention::Retention;
-use crate::storage::history_bus::quarantine::Quarantine;
-use crate::storage::history_bus::source::PackSource;
+use crate::failures::{Failures, Trouble};
+use model::duration_text::of_duration;
+use model::retention::Retention;
+use storage::history_bus::quarantine::Quarantine;
+use storage::history_bus::source::PackSource;
 
 /// Written by the job, read by the probes.
 pub struct JobHealth {
     source: Arc<dyn PackSource>,
     quarantine: Arc<dyn Quarantine>,
     failures: Failures<Step>,
-    /// What the gateways have, where it is not what this job has, and what is wrong with that.
+    /// The retention of the gateways where it differs from that of this job, and the complaint about it.
     differs: Mutex<Option<(Retention, String)>>,
 }
+
+/// Read at each scrape.
+struct Waiting(Arc<JobHealth>);
 
 /// The steps of the job that may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,9 +37,28 @@ pub enum Step {
     Batch(usize),
 }
 
+impl fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Waiting")
+    }
+}
+
+impl Collector for Waiting {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let gauge = ConstGauge::new(i64::from(self.0.failures.reason().is_some()));
+        let meaning = "1: history is not written, and waits on the bus";
+        gauge.encode(encoder.encode_descriptor("history_waiting", meaning, None, gauge.metric_type())?)
+    }
+}
+
 impl JobHealth {
     pub fn new(source: Arc<dyn PackSource>, quarantine: Arc<dyn Quarantine>) -> Self {
         JobHealth { source, quarantine, failures: Failures::default(), differs: Mutex::default() }
+    }
+
+    /// Shows whether anything waits.
+    pub fn register(self: &Arc<Self>, registry: &mut Registry) {
+        registry.register_collector(Box::new(Waiting(self.clone())));
     }
 
     /// The current problems, each in a few words.

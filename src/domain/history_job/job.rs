@@ -10,12 +10,12 @@ use tokio::time::sleep;
 use super::batch::Batch;
 use super::health::{JobHealth, Step};
 use super::metrics::Metrics;
-use crate::model::backoff::Backoff;
-use crate::model::retention::Retention;
-use crate::storage::delivery::{Delivery, Receipt};
-use crate::storage::history_bus::quarantine::{Quarantine, Quarantined};
-use crate::storage::history_bus::source::{PackSource, RawPack};
-use crate::storage::history_store::HistoryStore;
+use model::backoff::Backoff;
+use model::retention::Retention;
+use storage::delivery::{Delivery, Receipt};
+use storage::history_bus::quarantine::{Quarantine, Quarantined};
+use storage::history_bus::source::{PackSource, RawPack};
+use storage::history_store::HistoryStore;
 
 /// Batches in progress: while one is written the next is read.
 pub const WORKERS: usize = 2;
@@ -51,7 +51,7 @@ impl Job {
             self.health.compare(self.retention, batch.retention);
             self.write(&batch, step).await;
             // Not before it was written. Otherwise no job would read it again.
-            self.source.commit(&batch.places);
+            self.source.commit(&batch.message_refs);
         }
     }
 
@@ -72,11 +72,11 @@ impl Job {
     /// Returns when all of it is in quarantine.
     async fn put_away(&self, messages: Vec<(RawPack, String)>, step: Step) {
         for (pack, reason) in messages {
-            let place = pack.place;
+            let message_ref = pack.message_ref;
             tracing::error!(
                 event = "pack_quarantined",
-                partition = place.partition,
-                offset = place.offset,
+                partition = message_ref.partition,
+                offset = message_ref.offset,
                 reason,
                 "a message of the history topic is no pack, or a row of it is unsound; that goes into quarantine"
             );

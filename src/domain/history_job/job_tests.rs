@@ -5,22 +5,22 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
 use super::*;
-use crate::domain::history_packs::fixture::user_at;
-use crate::model::ids::UserId;
-use crate::model::pack::{Pack, UserPack};
-use crate::model::shard::Shards;
-use crate::model::version::Version;
-use crate::storage::history_bus::codec;
-use crate::storage::history_bus::source::Place;
-use crate::storage::history_store::{Answer, HistoryAway, HistoryUser};
+use crate::history_packs::fixture::user_at;
+use model::ids::UserId;
+use model::pack::{Pack, UserPack};
+use model::shard::Shards;
+use model::version::Version;
+use storage::history_bus::codec;
+use storage::history_bus::source::MessageRef;
+use storage::history_store::{Answer, HistoryAway, HistoryUser};
 
 const DAY_MS: u64 = 86_400_000;
-/// What packs say.
+/// The retention named in packs.
 const OF_GATEWAYS: Option<Retention> = Some(Retention::of_ms(90 * DAY_MS));
-/// What the job says of it.
+/// The complaint of the job about that retention.
 const DIFFERS: &str = "store.retention: is 2d, and the gateways have 90d";
 
-/// What has happened, in its order.
+/// An event of a run.
 #[derive(Clone, Debug, PartialEq)]
 enum Event {
     Written(Vec<(UserId, Version)>),
@@ -47,7 +47,7 @@ impl Scene {
         fails
     }
 
-    fn tell(&self, event: Event) {
+    fn send(&self, event: Event) {
         self.events.lock().push(event);
     }
 }
@@ -60,8 +60,8 @@ impl PackSource for Scene {
         }
     }
 
-    fn commit(&self, places: &[Place]) {
-        self.tell(Event::Committed(places.iter().map(|place| place.offset).collect()));
+    fn commit(&self, message_refs: &[MessageRef]) {
+        self.send(Event::Committed(message_refs.iter().map(|message_ref| message_ref.offset).collect()));
     }
 
     fn lag(&self) -> BTreeMap<i32, u64> {
@@ -76,12 +76,12 @@ impl PackSource for Scene {
 impl HistoryStore for Scene {
     fn write(&self, users: Arc<[UserPack]>, retention: Option<Retention>, _: u64) -> Answer<()> {
         if self.fails() {
-            self.tell(Event::Failed);
+            self.send(Event::Failed);
             return Box::pin(ready(Err(HistoryAway("a test".to_owned()))));
         }
         assert_eq!(retention, OF_GATEWAYS, "rows are kept as long as the gateways keep them");
         let version = |user: &UserPack| (user.user, user.rows[0].version);
-        self.tell(Event::Written(users.iter().map(version).collect()));
+        self.send(Event::Written(users.iter().map(version).collect()));
         Box::pin(ready(Ok(())))
     }
 
@@ -92,12 +92,12 @@ impl HistoryStore for Scene {
 
 impl Quarantine for Scene {
     fn put(&self, message: Quarantined) {
-        let offset = message.pack.place.offset;
+        let offset = message.pack.message_ref.offset;
         let (event, delivery) = match self.fails() {
             true => (Event::Refused(offset), Delivery::Refused("a test".to_owned())),
             false => (Event::Quarantined(offset), Delivery::Published),
         };
-        self.tell(event);
+        self.send(event);
         message.receipt.report(delivery);
     }
 
@@ -111,14 +111,14 @@ fn message(offset: i64, at: u64) -> RawPack {
     let users = vec![user_at(user, 1, at).pack()];
     let pack =
         Pack { deployment: "d".into(), region: Shards::DEFAULT.of(user).region(), retention: OF_GATEWAYS, users };
-    RawPack { place: Place { partition: 0, offset, term: 1 }, key: Vec::new(), bytes: codec::encode(&pack) }
+    RawPack { message_ref: MessageRef { partition: 0, offset, term: 1 }, key: Vec::new(), bytes: codec::encode(&pack) }
 }
 
 fn garbage(offset: i64) -> RawPack {
     RawPack { bytes: vec![255; 9], ..message(offset, 1_000) }
 }
 
-/// What happens with these batches until all is committed, when so many calls fail.
+/// Runs the job until all these batches are committed, while so many calls fail. Returns the events and the complaints.
 async fn run(batches: Vec<Vec<RawPack>>, failing: u32) -> (Vec<Event>, Vec<String>) {
     let count = batches.len();
     let scene = Arc::new(Scene { messages: Mutex::new(batches.into()), failing: failing.into(), ..Scene::default() });

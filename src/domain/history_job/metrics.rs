@@ -1,4 +1,4 @@
-//! What is counted of a job.
+//! The metrics of a history job.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use crate::storage::history_bus::source::PackSource;
+use storage::history_bus::source::PackSource;
 
 #[derive(Clone, Default)]
 pub struct Metrics {
@@ -19,7 +19,7 @@ pub struct Metrics {
     pub failures: Counter,
 }
 
-/// What is read at each scrape.
+/// The lag, read at each scrape.
 struct Lag(Arc<dyn PackSource>);
 
 impl std::fmt::Debug for Lag {

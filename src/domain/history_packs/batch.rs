@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::model::ids::UserId;
-use crate::model::pack::{Pack, UserPack};
-use crate::model::retention::Retention;
-use crate::model::shard::Region;
-use crate::storage::history_bus::codec;
-use crate::storage::hot_store::ListedUser;
+use model::ids::UserId;
+use model::pack::{Pack, UserPack};
+use model::retention::Retention;
+use model::shard::Region;
+use storage::history_bus::codec;
+use storage::hot_store::ListedUser;
 
 /// A pack as it is sent.
 pub struct EncodedPack {
@@ -83,14 +83,14 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::history_packs::fixture::listed;
+    use crate::history_packs::fixture::listed;
 
     #[test]
     fn packs_are_filled_up_to_the_bound_and_a_long_user_is_cut() {
         let mut batch = Batch::new("d".into(), Region(19), Retention::of_ms(1), 400);
         // All of the same region.
-        let users = (0..).map(crate::model::ids::UserId);
-        let users = users.filter(|user| crate::model::shard::Shards::DEFAULT.of(*user).region() == Region(19));
+        let users = (0..).map(model::ids::UserId);
+        let users = users.filter(|user| model::shard::Shards::DEFAULT.of(*user).region() == Region(19));
         users.take(6).zip([1, 1, 0, 20, 1, 1]).for_each(|(user, rows)| batch.add(listed(user, rows)));
         assert!(batch.is_full());
         assert_eq!((batch.users.len(), batch.rows), (6, 24));

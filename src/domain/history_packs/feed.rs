@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::model::shard::Region;
+use model::shard::Region;
 
 /// Packs that are kept for a slow follower. Of more it misses the oldest.
 const KEPT: usize = 256;
@@ -40,13 +40,13 @@ impl PackFeed {
     }
 
     /// Tells all followers, and waits for none.
-    pub(crate) fn delivered(&self, pack: DeliveredPack) {
+    pub fn delivered(&self, pack: DeliveredPack) {
         // An error means that there is no follower.
         let _ = self.packs.send(pack);
     }
 
-    #[cfg(test)]
-    pub(crate) fn followers(&self) -> usize {
+    #[cfg(any(test, feature = "fixtures"))]
+    pub fn followers(&self) -> usize {
         self.packs.receiver_count()
     }
 }

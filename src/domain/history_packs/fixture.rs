@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::model::beat::State;
-use crate::model::forgetting::ContentRow;
-use crate::model::ids::{Content, SessionId, UserId};
-use crate::model::record::Record;
-use crate::model::rewards::credit::Credit;
-use crate::model::shard::{Region, Shard, Shards};
-use crate::model::version::Version;
-use crate::storage::hot_store::listed_users::{ListedUsers, Waiting};
-use crate::storage::hot_store::optimistic::{Head, Listing, Token};
-use crate::storage::hot_store::{Answer, ListedUser};
-use crate::storage::turn::Turn;
+use model::beat::State;
+use model::forgetting::ContentRow;
+use model::ids::{Content, SessionId, UserId};
+use model::record::Record;
+use model::rewards::credit::Credit;
+use model::shard::{Region, Shard, Shards};
+use model::version::Version;
+use storage::hot_store::listed_users::{ListedUsers, Waiting};
+use storage::hot_store::optimistic::{Head, Listing, Token};
+use storage::hot_store::{Answer, ListedUser};
+use storage::turn::Turn;
 
 /// A user whose rows were written a minute after the epoch.
 pub fn listed(user: UserId, rows: usize) -> ListedUser {
@@ -32,6 +32,18 @@ pub fn user_at(user: UserId, rows: usize, at: u64) -> ListedUser {
 
 /// The same, with another position in the first row.
 pub fn user_with(user: UserId, rows: usize, at: u64, pos: u64) -> ListedUser {
+    user_of(user, Listing::Listed, rows_at(rows, at, pos), at)
+}
+
+/// A user of these rows; the head was written at `at`, milliseconds.
+pub fn user_of(user: UserId, listing: Listing, rows: BTreeMap<Content, ContentRow>, at: u64) -> ListedUser {
+    let token = Token { version: Version::first_of(at), writer: 1 };
+    let head = Head { token, listing, ..Head::default() };
+    ListedUser::new(user, Some(Box::new(head)), rows)
+}
+
+/// Rows of the contents 0, 1 and so on. `pos`: the position in the first one.
+pub fn rows_at(rows: usize, at: u64, pos: u64) -> BTreeMap<Content, ContentRow> {
     let row = |oid| {
         let content = Content { kind: 1, oid };
         let record = Record {
@@ -48,9 +60,7 @@ pub fn user_with(user: UserId, rows: usize, at: u64, pos: u64) -> ListedUser {
         };
         (content, ContentRow { record: Some(record), tombstone: None })
     };
-    let token = Token { version: Version::first_of(at), writer: 1 };
-    let head = Head { token, listing: Listing::Listed, ..Head::default() };
-    ListedUser::new(user, Some(Box::new(head)), (0..rows as u64).map(row).collect())
+    (0..rows as u64).map(row).collect()
 }
 
 /// A list of users in memory.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::domain::failures::{Failures, Trouble};
-use crate::model::shard::Region;
-use crate::storage::history_bus::HistoryBus;
+use crate::failures::{Failures, Trouble};
+use model::shard::Region;
+use storage::history_bus::HistoryBus;
 
 /// Written by the packer, read by the probes.
 pub struct PackHealth {

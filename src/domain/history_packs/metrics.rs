@@ -1,4 +1,4 @@
-//! What is counted of packs.
+//! The metrics of history packs.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;

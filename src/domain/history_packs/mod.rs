@@ -20,4 +20,6 @@ mod turns;
 mod walk;
 
 #[cfg(test)]
-pub(in crate::domain) mod fixture;
+pub(crate) mod fixture;
+#[cfg(test)]
+mod memory_bus;

@@ -12,16 +12,16 @@ use super::feed::{DeliveredPack, PackFeed};
 use super::health::PackHealth;
 use super::metrics::Metrics;
 use super::turns::Turns;
-use crate::domain::time::clock::Clock;
-use crate::model::ids::UserId;
-use crate::model::retention::Retention;
-use crate::model::shard::Region;
-use crate::model::version::Version;
-use crate::storage::delivery::{Delivery, Receipt};
-use crate::storage::history_bus::{HistoryBus, PackMessage};
-use crate::storage::hot_store::listed_users::{ListedUsers, Waiting};
-use crate::storage::hot_store::{ListedUser, StoreError};
-use crate::storage::turn::Turn;
+use crate::time::clock::Clock;
+use model::ids::UserId;
+use model::retention::Retention;
+use model::shard::Region;
+use model::version::Version;
+use storage::delivery::{Delivery, Receipt};
+use storage::history_bus::{HistoryBus, PackMessage};
+use storage::hot_store::listed_users::{ListedUsers, Waiting};
+use storage::hot_store::{ListedUser, StoreError};
+use storage::turn::Turn;
 
 /// Regions that are packed at a time.
 pub const WORKERS: u16 = 4;
@@ -87,7 +87,7 @@ impl Packer {
     /// Carries a region. Returns the answer of the store; `None`: something was away, so the region is tried again
     /// soon.
     async fn turn(&self, region: Region) -> Option<Turn> {
-        // What is decided by a clock that is in doubt would be due at the wrong time.
+        // Under a doubtful clock, changes would become due at the wrong time.
         if self.clock.doubt().is_some() {
             return None;
         }

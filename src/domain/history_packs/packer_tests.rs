@@ -1,12 +1,12 @@
 use std::time::Duration;
 
 use super::*;
-use crate::domain::history_packs::feed::PackFollower;
-use crate::domain::history_packs::fixture::{List, user_at, user_with};
-use crate::model::pack::Pack;
-use crate::model::shard::Shards;
-use crate::storage::history_bus::codec;
-use crate::storage::history_bus::memory::{MemoryBus, Mood};
+use crate::history_packs::feed::PackFollower;
+use crate::history_packs::fixture::{List, user_at, user_with};
+use crate::history_packs::memory_bus::{MemoryBus, Mood};
+use model::pack::Pack;
+use model::shard::Shards;
+use storage::history_bus::codec;
 
 const INTERVAL: Duration = Duration::from_secs(30);
 const BYTES: usize = 4_096;

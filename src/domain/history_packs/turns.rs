@@ -5,9 +5,9 @@ use std::time::Duration;
 use rand::RngExt;
 use tokio::time::Instant;
 
-use crate::model::backoff::Backoff;
-use crate::model::shard::Region;
-use crate::storage::turn::Turn;
+use model::backoff::Backoff;
+use model::shard::Region;
+use storage::turn::Turn;
 
 /// The regions of one worker.
 pub struct Turns {

@@ -9,9 +9,9 @@ use rand::RngExt;
 use tokio::time::sleep;
 
 use super::packer::Packer;
-use crate::model::shard::{Shard, Shards};
-use crate::storage::hot_store::StoreError;
-use crate::storage::turn::Turn;
+use model::shard::{Shard, Shards};
+use storage::hot_store::StoreError;
+use storage::turn::Turn;
 
 /// The most that clocks of gateways may differ.
 const CLOCKS_DIFFER_MS: u64 = 2_000;

@@ -6,10 +6,10 @@ use tokio::time::Instant;
 
 use super::coalesce::Entry;
 use super::submit_queue::SubmitQueue;
-use crate::domain::commit_listener::CommittedChange;
-use crate::domain::rewards::judge::OpenRules;
-use crate::model::change::Change;
-use crate::storage::hot_store::Group;
+use crate::commit_listener::CommittedChange;
+use crate::rewards::judge::OpenRules;
+use model::change::Change;
+use storage::hot_store::Group;
 
 /// A group, and the entries that wait for it.
 pub struct Batch {

@@ -8,13 +8,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::domain::devices::inbox::{BeatRef, Inbox};
-use crate::model::beat::Beat;
-use crate::model::change::{Action, Change};
-use crate::model::ids::{ConnectionId, Content, SessionId};
-use crate::model::rewards::decided::DecidedRules;
-use crate::model::rewards::rule::RuleSet;
-use crate::model::sender::Sender;
+use crate::devices::inbox::{BeatRef, Inbox};
+use model::beat::Beat;
+use model::change::{Action, Change};
+use model::ids::{ConnectionId, Content, SessionId};
+use model::rewards::decided::DecidedRules;
+use model::rewards::rule::RuleSet;
+use model::sender::Sender;
 
 /// The most that the `at` of the beats in one slot may differ, milliseconds: so the beats of a long absence leave more
 /// than one change.
@@ -32,9 +32,9 @@ pub struct Slot {
     pub beat: Beat,
     /// The beats before it, the oldest first; taken out when [the store is asked](Entry::change).
     earlier: Vec<Beat>,
-    /// The place of each earlier beat in its frame, in the same order.
-    earlier_places: Vec<BeatRef>,
-    place: BeatRef,
+    /// The frame and the index of each earlier beat, in the same order.
+    earlier_refs: Vec<BeatRef>,
+    beat_ref: BeatRef,
     /// The rules that are decided already.
     pub known: DecidedRules,
     /// When the first of them was read.
@@ -72,11 +72,11 @@ impl Slot {
         inbox: Arc<Inbox>,
         device: Arc<str>,
         beat: Beat,
-        place: BeatRef,
+        beat_ref: BeatRef,
         known: DecidedRules,
         opened: Instant,
     ) -> Self {
-        Slot { inbox, device, beat, earlier: Vec::new(), earlier_places: Vec::new(), place, known, opened }
+        Slot { inbox, device, beat, earlier: Vec::new(), earlier_refs: Vec::new(), beat_ref, known, opened }
     }
 
     fn key(&self) -> Key {
@@ -85,14 +85,14 @@ impl Slot {
 
     /// The number of beats in the slot.
     pub fn beats(&self) -> usize {
-        1 + self.earlier_places.len()
+        1 + self.earlier_refs.len()
     }
 
-    /// The place of a beat in its frame: `back` 0 is the newest beat, 1 the one before it, and so on.
-    pub fn place(&self, back: usize) -> BeatRef {
+    /// The frame and the index of a beat: `back` 0 is the newest beat, 1 the one before it, and so on.
+    pub fn beat_ref(&self, back: usize) -> BeatRef {
         match back {
-            0 => self.place,
-            _ => self.earlier_places[self.earlier_places.len() - back],
+            0 => self.beat_ref,
+            _ => self.earlier_refs[self.earlier_refs.len() - back],
         }
     }
 
@@ -108,14 +108,14 @@ impl Slot {
     pub fn join(&mut self, other: Slot) {
         debug_assert_eq!(other.beats(), 1);
         self.known = self.known.joined(other.known);
-        let (mut beat, mut place) = (other.beat, other.place);
+        let (mut beat, mut beat_ref) = (other.beat, other.beat_ref);
         if beat.at > self.beat.at {
             std::mem::swap(&mut self.beat, &mut beat);
-            std::mem::swap(&mut self.place, &mut place);
+            std::mem::swap(&mut self.beat_ref, &mut beat_ref);
         }
         let after = self.earlier.partition_point(|earlier| earlier.at <= beat.at);
         self.earlier.insert(after, beat);
-        self.earlier_places.insert(after, place);
+        self.earlier_refs.insert(after, beat_ref);
     }
 }
 
@@ -127,7 +127,7 @@ impl Entry {
         }
     }
 
-    /// Who made the change.
+    /// The sender of the change.
     pub fn sender(&self) -> Sender {
         let known = match self {
             Entry::Slot(slot) => slot.known,
@@ -212,13 +212,13 @@ impl Slots {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::devices::inbox::tests::inbox;
-    use crate::model::beat::State;
-    use crate::model::forgetting::{ContentRow, UserRow};
-    use crate::model::ids::UserId;
-    use crate::model::moment::Moment;
-    use crate::model::recording::Switch;
-    use crate::model::rule::{Reason, Verdict, judge};
+    use crate::devices::inbox::tests::inbox;
+    use model::beat::State;
+    use model::forgetting::{ContentRow, UserRow};
+    use model::ids::UserId;
+    use model::moment::Moment;
+    use model::recording::Switch;
+    use model::rule::{Reason, Verdict, judge};
     use proptest::prelude::*;
 
     fn beat(oid: u64, session: u64, at: u64) -> Beat {
@@ -293,8 +293,8 @@ mod tests {
         for (at, seq) in [(10, 2), (40, 3), (40, 4), (20, 5), (40, 6)] {
             all.join(slot(&one, beat(100, 1, at), seq));
         }
-        let places: Vec<u32> = (0..all.beats()).map(|back| all.place(back).seq).collect();
-        assert_eq!(places, [3, 6, 4, 1, 5, 2], "the newest first, and of copies the first");
+        let seqs: Vec<u32> = (0..all.beats()).map(|back| all.beat_ref(back).seq).collect();
+        assert_eq!(seqs, [3, 6, 4, 1, 5, 2], "the newest first, and of copies the first");
         let Action::Beat { beat, earlier, .. } = Entry::Slot(all).change(RuleSet::NONE).action else { unreachable!() };
         let moments: Vec<u64> = earlier.iter().chain([&beat]).map(|beat| beat.at).collect();
         assert_eq!(moments, [10, 20, 30, 40, 40, 40]);

@@ -14,15 +14,15 @@ use super::committed;
 use super::health::LaneHealth;
 use super::metrics::Metrics;
 use super::submit_queue::{Completion, SubmitQueue};
-use crate::domain::commit_listener::{CommitListener, CommittedGroup};
-use crate::domain::rewards::judge::{Judge, OpenRules};
-use crate::domain::time::clock::Clock;
-use crate::model::backoff::Backoff;
-use crate::model::change::{Decided, Outcome};
-use crate::model::rewards::calendar::RewardDay;
-use crate::model::rewards::reward_notice::RewardNotice;
-use crate::model::rewards::rewarding::Rewarding;
-use crate::storage::hot_store::{Committed, Group, Positions, StoreError};
+use crate::commit_listener::{CommitListener, CommittedGroup};
+use crate::rewards::judge::{Judge, OpenRules};
+use crate::time::clock::Clock;
+use model::backoff::Backoff;
+use model::change::{Decided, Outcome};
+use model::rewards::calendar::RewardDay;
+use model::rewards::reward_notice::RewardNotice;
+use model::rewards::rewarding::Rewarding;
+use storage::hot_store::{Committed, Group, Positions, StoreError};
 
 /// Entries of one group. More wait for the next, so that no group takes long.
 const GROUP_MAX: usize = 4_096;
@@ -165,7 +165,7 @@ impl Committer {
                 }
             };
             self.metrics.committed(batch.began.elapsed());
-            self.set_away(false);
+            self.set_away(None);
             spare.push(self.answer(batch, committed));
         }
         // Otherwise the last to begin is still looked after.
@@ -190,8 +190,8 @@ impl Committer {
         let mut elsewhere = elsewhere.into_iter().peekable();
         let told = (decided, news);
         let settled = self.settle(entries.drain(..).zip(outcomes), &asked, told, &rewards.today);
-        let mut settled = settled.enumerate().map(|(place, completion)| {
-            committed::add(&mut heard, place, &completion, elsewhere.next_if_eq(&place).is_some());
+        let mut settled = settled.enumerate().map(|(index, completion)| {
+            committed::add(&mut heard, index, &completion, elsewhere.next_if_eq(&index).is_some());
             completion
         });
         for (submit_queue, count) in shares.into_iter().filter(|(_, count)| *count > 0) {
@@ -200,7 +200,7 @@ impl Committer {
             submit_queue.answer(answered);
         }
         drop(settled);
-        heard.tell(&self.listeners, &self.metrics.listener_panics);
+        heard.notify(&self.listeners, &self.metrics.listener_panics);
         let mut heard = heard.changes;
         heard.clear();
         asked.clear();
@@ -225,16 +225,16 @@ impl Committer {
     ) -> impl Iterator<Item = Completion> {
         let (mut decided, mut of_store) = (decided.into_iter().peekable(), news.into_iter().peekable());
         let mut of_this = Vec::new();
-        entries.enumerate().map(move |(place, (entry, outcome))| {
+        entries.enumerate().map(move |(index, (entry, outcome))| {
             of_this.clear();
-            of_this.extend(std::iter::from_fn(|| decided.next_if(|decided| decided.change == place)));
-            let told = of_store.next_if(|(change, _)| *change == place).map(|(_, news)| news);
+            of_this.extend(std::iter::from_fn(|| decided.next_if(|decided| decided.change == index)));
+            let told = of_store.next_if(|(change, _)| *change == index).map(|(_, news)| news);
             let user = entry.inbox().user;
             let news = match (&entry, &self.judge) {
                 (_, None) => told,
                 (Entry::Slot(slot), Some(judge)) => {
                     let who = (user, slot.beat.content, slot.known);
-                    judge.settle(who, asked[place], &of_this, today)
+                    judge.settle(who, asked[index], &of_this, today)
                 }
                 (Entry::Order { .. }, Some(judge)) => {
                     judge.follow(user, &outcome);
@@ -265,7 +265,7 @@ impl Committer {
     /// Takes note of an error; returns it if the group must not be tried again.
     fn put_off(&self, error: StoreError, batch: &Batch) -> Result<(), StoreError> {
         self.health.ends();
-        let before = self.set_away(true);
+        let before = self.set_away(Some(error.cause().to_owned()));
         if matches!(error, StoreError::Failed(_)) {
             return Err(error);
         }
@@ -280,10 +280,11 @@ impl Committer {
         Ok(())
     }
 
-    /// Sets whether the lane is away. Returns whether it was before.
-    fn set_away(&self, away: bool) -> bool {
-        let before = self.health.set_away(away);
-        if before && !away {
+    /// Sets why the lane is away; `None`: it is not. Returns whether it was before.
+    fn set_away(&self, why: Option<String>) -> bool {
+        let is_away = why.is_some();
+        let before = self.health.set_away(why);
+        if before && !is_away {
             tracing::info!(event = "hot_store_recovered", "hot store available again; acks resumed");
         }
         before

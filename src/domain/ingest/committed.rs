@@ -1,14 +1,14 @@
 //! Builds the part of a committed group that listeners get.
 
 use super::submit_queue::Completion;
-use crate::domain::commit_listener::{CommittedChange, CommittedGroup};
-use crate::model::change::Outcome;
+use crate::commit_listener::{CommittedChange, CommittedGroup};
+use model::change::Outcome;
 
-/// Adds the next change of the group. `place`: its index.
-pub fn add(group: &mut CommittedGroup, place: usize, completion: &Completion, elsewhere: bool) {
+/// Adds the next change of the group. `index`: its index.
+pub fn add(group: &mut CommittedGroup, index: usize, completion: &Completion, elsewhere: bool) {
     let Completion { entry, outcome, news } = completion;
     let start = group.changes.last().map_or(0, |before| before.transitions.end);
-    let own = group.transitions[start..].iter().take_while(|(change, _)| *change == place).count();
+    let own = group.transitions[start..].iter().take_while(|(change, _)| *change == index).count();
     let heard = outcome.is_news() || matches!(outcome, Outcome::Unreadable { .. });
     if own == 0 && !heard {
         return;

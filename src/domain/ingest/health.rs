@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::gauge::ConstGauge;
 use tokio::time::Instant;
 
 use super::lanes::LaneOf;
-use crate::model::shard::{Shard, Shards};
+use model::shard::{Shard, Shards};
 
 /// A commit that takes longer counts as stalled, and the gateway as not ready. A disk that is only slow is faster.
 pub(super) const STALLED_AFTER: Duration = Duration::from_secs(10);
@@ -19,6 +20,8 @@ pub(super) const STALLED_AFTER: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct LaneHealth {
     away: AtomicBool,
+    /// While it is away.
+    why: Mutex<String>,
     epoch: Instant,
     /// Milliseconds from `epoch` to the start of the running commit, + 1; 0 = none is running.
     began: AtomicU64,
@@ -29,15 +32,20 @@ pub struct StoreHealth {
     lanes: Vec<Arc<LaneHealth>>,
     lane_of: LaneOf,
     is_connected: IsConnected,
+    troubles: Troubles,
 }
 
-/// [`Positions::is_connected`](crate::storage::hot_store::Positions::is_connected) of the store: a lane without changes
+/// [`Positions::is_connected`](storage::hot_store::Positions::is_connected) of the store: a lane without changes
 /// notices nothing.
 pub type IsConnected = Box<dyn Fn(Shard) -> bool + Send + Sync>;
 
+/// [`Positions::troubles`](storage::hot_store::Positions::troubles) of the store.
+pub type Troubles = Box<dyn Fn() -> Vec<String> + Send + Sync>;
+
 impl Default for LaneHealth {
     fn default() -> Self {
-        LaneHealth { away: AtomicBool::new(false), epoch: Instant::now(), began: AtomicU64::new(0) }
+        let (away, why, began) = Default::default();
+        LaneHealth { away, why, epoch: Instant::now(), began }
     }
 }
 
@@ -46,9 +54,21 @@ impl LaneHealth {
         !self.away.load(Ordering::Relaxed) && self.under_way() < STALLED_AFTER
     }
 
-    /// Sets whether the lane is away. Returns whether it was before.
-    pub fn set_away(&self, away: bool) -> bool {
-        self.away.swap(away, Ordering::Relaxed)
+    /// Sets why the lane is away; `None`: it is not. Returns whether it was before.
+    pub fn set_away(&self, why: Option<String>) -> bool {
+        let before = self.away.swap(why.is_some(), Ordering::Relaxed);
+        if before || why.is_some() {
+            *self.why.lock() = why.unwrap_or_default();
+        }
+        before
+    }
+
+    /// Why it takes no writes; `None`: it does.
+    fn trouble(&self) -> Option<String> {
+        match self.under_way() >= STALLED_AFTER {
+            true => Some(format!("a commit has not returned for {} s", self.under_way().as_secs())),
+            false => self.away.load(Ordering::Relaxed).then(|| self.why.lock().clone()),
+        }
     }
 
     pub(super) fn begins(&self, now: Instant) {
@@ -70,8 +90,19 @@ impl LaneHealth {
 
 impl StoreHealth {
     /// `lanes`: those of the store, in their order.
-    pub fn new(lanes: Vec<Arc<LaneHealth>>, lane_of: LaneOf, is_connected: IsConnected) -> Self {
-        StoreHealth { lanes, lane_of, is_connected }
+    pub fn new(lanes: Vec<Arc<LaneHealth>>, lane_of: LaneOf, is_connected: IsConnected, troubles: Troubles) -> Self {
+        StoreHealth { lanes, lane_of, is_connected, troubles }
+    }
+
+    /// Why changes are not committed, each in a few words: as the store says, or else as commits have failed.
+    pub fn troubles(&self) -> Vec<String> {
+        let mut troubles = (self.troubles)();
+        if troubles.is_empty() {
+            troubles = self.lanes.iter().filter_map(|lane| lane.trouble()).collect();
+            troubles.sort();
+            troubles.dedup();
+        }
+        troubles
     }
 
     /// The share of shards whose changes are committed, 0 to 1.
@@ -126,7 +157,12 @@ mod tests {
 
     #[test]
     fn unconnected_shards_are_missing_from_the_share_even_in_an_idle_lane() {
-        let health = StoreHealth::new(vec![Arc::default()], Box::new(|_| 0), Box::new(|shard| shard.0 < 250));
+        let health = StoreHealth::new(
+            vec![Arc::default()],
+            Box::new(|_| 0),
+            Box::new(|shard| shard.0 < 250),
+            Box::new(Vec::new),
+        );
         assert_eq!(health.served(), 0.25);
         assert_eq!((health.away().len(), health.serves(Shard(249)), health.serves(Shard(250))), (750, true, false));
     }
@@ -134,15 +170,16 @@ mod tests {
     #[test]
     fn a_lane_that_is_away_is_missing_from_the_share() {
         let lanes: Vec<Arc<LaneHealth>> = (0..2).map(|_| Arc::default()).collect();
-        let health = StoreHealth::new(lanes.clone(), Box::new(|shard| usize::from(shard.0 >= 750)), Box::new(|_| true));
+        let lane_of = Box::new(|shard: Shard| usize::from(shard.0 >= 750));
+        let health = StoreHealth::new(lanes.clone(), lane_of, Box::new(|_| true), Box::new(Vec::new));
         assert_eq!(health.served(), 1.0);
-        lanes[1].set_away(true);
-        assert_eq!(health.served(), 0.75);
-        lanes[0].set_away(true);
-        assert_eq!(health.served(), 0.0);
+        lanes[1].set_away(Some("down".to_owned()));
+        assert_eq!((health.served(), health.troubles()), (0.75, vec!["down".to_owned()]));
+        lanes[0].set_away(Some("down".to_owned()));
+        assert_eq!((health.served(), health.troubles()), (0.0, vec!["down".to_owned()]));
         for lane in &lanes {
-            lane.set_away(false);
+            lane.set_away(None);
         }
-        assert_eq!(health.served(), 1.0);
+        assert_eq!((health.served(), health.troubles()), (1.0, vec![]));
     }
 }

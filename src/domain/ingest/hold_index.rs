@@ -7,8 +7,8 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
-use crate::domain::devices::inbox::Inbox;
-use crate::model::ids::{ConnectionId, UserId};
+use crate::devices::inbox::Inbox;
+use model::ids::{ConnectionId, UserId};
 
 /// The number of locks. One is taken when a hold begins, when its slot is answered, and by each read.
 const SHARDS: usize = 64;
@@ -46,7 +46,7 @@ impl HoldIndex {
         let all = (user, ConnectionId(u64::MIN))..=(user, ConnectionId(u64::MAX));
         for ((_, connection), hold) in self.shard(user).range_mut(all) {
             let (sender, answer) = oneshot::channel();
-            // Of reads that have given up.
+            // Drops reads that have given up.
             hold.reads.retain(|read| !read.is_closed());
             hold.reads.push(sender);
             answers.push(answer);

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::metrics::Metrics;
 use super::source::Source;
 use super::submit_queue::SubmitQueue;
-use crate::domain::devices::inbox::{BeatRef, Inbox, Rejected};
-use crate::domain::time::clock::Clock;
-use crate::model::beat::{Beat, DEVICE_BYTES_MAX};
-use crate::model::change::Action;
-use crate::model::rule::{Admission, Reason};
+use crate::devices::inbox::{BeatRef, Inbox, Rejected};
+use crate::time::clock::Clock;
+use model::beat::{Beat, DEVICE_BYTES_MAX};
+use model::change::Action;
+use model::rule::{Admission, Reason};
 
 /// Checks each beat by itself, and submits good ones to the [`SubmitQueue`] of the thread and lane.
 #[derive(Clone)]
@@ -41,9 +41,9 @@ impl Intake {
             Ok(()) => Some((index, *beat)),
             Err(reason) => {
                 self.metrics.beats.rejected(reason);
-                let place = BeatRef { seq: source.seq, index };
-                self.submit_queue.trace.rejected(source.inbox, beat.content, place, reason);
-                taken.rejected.push(Rejected { place, reason, record: None });
+                let beat_ref = BeatRef { seq: source.seq, index };
+                self.submit_queue.trace.rejected(source.inbox, beat.content, beat_ref, reason);
+                taken.rejected.push(Rejected { beat_ref, reason, record: None });
                 None
             }
         });

@@ -16,13 +16,13 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use super::lanes::Lanes;
-use crate::domain::devices::inbox::Inbox;
-use crate::domain::devices::ready_list::Notifier;
-use crate::domain::time::clock::Clock;
-use crate::model::change::{Action, Outcome};
-use crate::model::ids::UserId;
-use crate::model::visitor::Visitor;
-use crate::storage::hot_store::{Due, Positions};
+use crate::devices::inbox::Inbox;
+use crate::devices::ready_list::Notifier;
+use crate::time::clock::Clock;
+use model::change::{Action, Outcome};
+use model::ids::UserId;
+use model::visitor::Visitor;
+use storage::hot_store::{Due, Positions};
 
 /// Users that are pruned at one time. Each change removes up to 256 rows, and a group with many of them delays others.
 const TOGETHER_MAX: usize = 4;

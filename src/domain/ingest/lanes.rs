@@ -1,8 +1,8 @@
 //! The lanes of one thread: a part of the store that is away delays only its own users.
 
 use super::intake::Intake;
-use crate::model::ids::UserId;
-use crate::model::shard::{Shard, Shards};
+use model::ids::UserId;
+use model::shard::{Shard, Shards};
 
 /// The lane of the store for a user's changes. It never changes, so that answers come in order, and listeners get the
 /// user's changes in order.
@@ -15,7 +15,7 @@ pub struct Lanes {
     lane_of: LaneOf,
 }
 
-/// [`Positions::lane`](crate::storage::hot_store::Positions::lane) of the store.
+/// [`Positions::lane`](storage::hot_store::Positions::lane) of the store.
 pub type LaneOf = Box<dyn Fn(Shard) -> usize + Send + Sync>;
 
 impl Lanes {

@@ -1,4 +1,4 @@
-//! What is counted on the way of a beat.
+//! The metrics of a beat's way to its answer.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,8 +13,8 @@ use prometheus_client::registry::Registry;
 
 use super::coalesce::Entry;
 use super::submit_queue::SubmitQueue;
-use crate::model::change::Outcome;
-use crate::model::rule::{Reason, Verdict};
+use model::change::Outcome;
+use model::rule::{Reason, Verdict};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Labels {
@@ -123,8 +123,8 @@ impl Metrics {
     }
 }
 
-/// What waits in all submit queues, counted at each scrape: slots and orders for their commit, and steady beats for later
-/// ones.
+/// The entries that wait in all submit queues, counted at each scrape: slots and orders wait for their commit, steady
+/// beats for later ones.
 #[derive(Debug)]
 pub struct WaitingEntries(pub Vec<Arc<SubmitQueue>>);
 

@@ -5,8 +5,8 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 
-use crate::domain::commit_listener::{CommitListener, CommittedGroup};
-use crate::model::transition::Cause;
+use crate::commit_listener::{CommitListener, CommittedGroup};
+use model::transition::Cause;
 
 pub struct RemovalCount(Family<Labels, Counter>);
 

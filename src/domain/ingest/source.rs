@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::domain::devices::inbox::Inbox;
-use crate::domain::rewards::decisions::Decisions;
-use crate::model::rewards::day::Day;
+use crate::devices::inbox::Inbox;
+use crate::rewards::decisions::Decisions;
+use model::rewards::day::Day;
 
 /// One frame, or one request.
 pub struct Source<'a> {

@@ -12,12 +12,12 @@ use super::hold_index::{HoldIndex, Holder};
 use super::source::Source;
 use super::user_trace::UserTrace;
 use super::waiting_slots::WaitingSlots;
-use crate::domain::devices::inbox::{BeatRef, Inbox, Rejected, WrittenBeat};
-use crate::model::beat::Beat;
-use crate::model::change::{Action, Outcome};
-use crate::model::ids::ConnectionId;
-use crate::model::rewards::reward_notice::RewardNotice;
-use crate::model::rule::{Reason, Verdict};
+use crate::devices::inbox::{BeatRef, Inbox, Rejected, WrittenBeat};
+use model::beat::Beat;
+use model::change::{Action, Outcome};
+use model::ids::ConnectionId;
+use model::rewards::reward_notice::RewardNotice;
+use model::rule::{Reason, Verdict};
 
 /// An entry and its outcome.
 #[derive(Debug)]
@@ -38,11 +38,12 @@ impl Completion {
         match (entry, outcome) {
             (Entry::Slot(slot), Outcome::Beat { verdict, skipped }) => {
                 let steady = skipped == 0 && verdict.is_steady(&slot.beat) && !rewarded;
-                let skip = |back| Rejected { place: slot.place(back), reason: Reason::NotRecording, record: None };
-                let place = slot.place(skipped);
+                let skip =
+                    |back| Rejected { beat_ref: slot.beat_ref(back), reason: Reason::NotRecording, record: None };
+                let beat_ref = slot.beat_ref(skipped);
                 let (decided, written) = match verdict {
-                    Verdict::Rejected { reason, record } => (Some(Rejected { place, reason, record }), None),
-                    Verdict::Written { steady, kept_dur } => (None, Some(WrittenBeat { place, steady, kept_dur })),
+                    Verdict::Rejected { reason, record } => (Some(Rejected { beat_ref, reason, record }), None),
+                    Verdict::Written { steady, kept_dur } => (None, Some(WrittenBeat { beat_ref, steady, kept_dur })),
                     Verdict::Same => (None, None),
                 };
                 slot.inbox.answer_slot(decided.into_iter().chain((0..skipped).rev().map(skip)), steady, written);

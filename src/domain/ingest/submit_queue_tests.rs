@@ -3,13 +3,13 @@ use std::time::Duration;
 use futures_util::FutureExt;
 
 use super::*;
-use crate::domain::devices::ready_list::Notifier;
-use crate::domain::devices::user_counts::UserCounts;
-use crate::domain::rewards::decisions::Decisions;
-use crate::model::beat::State;
-use crate::model::ids::{Content, SessionId, UserId};
-use crate::model::mid_hash::MidHash;
-use crate::model::visitor::Visitor;
+use crate::devices::ready_list::Notifier;
+use crate::devices::user_counts::UserCounts;
+use crate::rewards::decisions::Decisions;
+use model::beat::State;
+use model::ids::{Content, SessionId, UserId};
+use model::mid_hash::MidHash;
+use model::visitor::Visitor;
 
 const USER: UserId = UserId(42);
 const HOLD: Duration = Duration::from_secs(15);

@@ -3,9 +3,9 @@
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
-use crate::domain::commit_listener::{CommitListener, CommittedChange, CommittedGroup};
-use crate::model::change::Outcome;
-use crate::model::mid_hash::MidHash;
+use crate::commit_listener::{CommitListener, CommittedChange, CommittedGroup};
+use model::change::Outcome;
+use model::mid_hash::MidHash;
 
 /// Counts and logs the changes that were refused. Clients try again, and each attempt is logged.
 pub struct UnreadableLog {

@@ -2,11 +2,11 @@
 //! be followed.
 
 use super::coalesce::Entry;
-use crate::domain::devices::inbox::{BeatRef, Inbox};
-use crate::model::change::{Action, Outcome};
-use crate::model::ids::Content;
-use crate::model::mid_hash::MidHash;
-use crate::model::rule::{Reason, Verdict};
+use crate::devices::inbox::{BeatRef, Inbox};
+use model::change::{Action, Outcome};
+use model::ids::Content;
+use model::mid_hash::MidHash;
+use model::rule::{Reason, Verdict};
 
 /// Names users by their hash, and the connection that a change came from or was made for.
 #[derive(Clone, Debug)]
@@ -17,13 +17,13 @@ impl UserTrace {
         UserTrace(mid_hash)
     }
 
-    pub fn rejected(&self, inbox: &Inbox, content: Content, place: BeatRef, reason: Reason) {
+    pub fn rejected(&self, inbox: &Inbox, content: Content, beat_ref: BeatRef, reason: Reason) {
         tracing::debug!(
             event = "beat_rejected",
             user = %self.0.of(inbox.user),
             connection = %inbox.origin,
-            seq = place.seq,
-            index = place.index,
+            seq = beat_ref.seq,
+            index = beat_ref.index,
             kind = content.kind,
             oid = content.oid,
             reason = reason.word(),
@@ -39,7 +39,8 @@ impl UserTrace {
         }
         match (entry, outcome) {
             (Entry::Slot(slot), Outcome::Beat { verdict, skipped }) => {
-                let rejected = |back, reason| self.rejected(&slot.inbox, slot.beat.content, slot.place(back), reason);
+                let rejected =
+                    |back, reason| self.rejected(&slot.inbox, slot.beat.content, slot.beat_ref(back), reason);
                 if let Verdict::Rejected { reason, .. } = verdict {
                     rejected(*skipped, *reason);
                 }

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::coalesce::{Entry, Slot, Slots};
-use crate::domain::devices::inbox::Inbox;
-use crate::model::beat::Beat;
-use crate::model::change::{Action, Outcome};
-use crate::model::ids::{ConnectionId, Content, SessionId};
-use crate::model::rule::Verdict;
+use crate::devices::inbox::Inbox;
+use model::beat::Beat;
+use model::change::{Action, Outcome};
+use model::ids::{ConnectionId, Content, SessionId};
+use model::rule::Verdict;
 
 /// All waiting entries of one submit queue, and what each of its connections plays.
 #[derive(Debug, Default)]

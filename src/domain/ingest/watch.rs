@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::health::{STALLED_AFTER, StoreHealth};
-use crate::storage::hot_store::StoreError;
+use storage::hot_store::StoreError;
 
 /// A commit that takes longer will not return: something that it waits for, such as a thread of the store, has died.
 const LOST_AFTER: Duration = Duration::from_secs(60);
@@ -14,7 +14,7 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Watches for commits that do not return: a store may block its thread for ever, and nothing else would report it.
 pub struct Watch {
-    /// The failure that the store has noticed: [`Positions::failure`](crate::storage::hot_store::Positions::failure).
+    /// The failure that the store has noticed: [`Positions::failure`](storage::hot_store::Positions::failure).
     pub store_failure: Box<dyn Fn() -> Option<StoreError> + Send>,
     pub health: Arc<StoreHealth>,
 }
@@ -65,7 +65,8 @@ mod tests {
         failure: impl Fn() -> Option<StoreError> + Send + 'static,
     ) -> (Arc<LaneHealth>, tokio::task::JoinHandle<StoreError>) {
         let lane: Arc<LaneHealth> = Arc::default();
-        let health = Arc::new(StoreHealth::new(vec![lane.clone()], Box::new(|_| 0), Box::new(|_| true)));
+        let health =
+            Arc::new(StoreHealth::new(vec![lane.clone()], Box::new(|_| 0), Box::new(|_| true), Box::new(Vec::new)));
         let watch = Watch { store_failure: Box::new(failure), health };
         (lane, tokio::spawn(watch.run()))
     }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use tokio::sync::watch;
 
-use crate::model::ids::Content;
-use crate::model::live::{Counts, MINUTES, Ranked, Ranking, SECONDS, Shares, Visit};
+use model::ids::Content;
+use model::live::{Counts, MINUTES, Ranking, SECONDS, Shares, Visit};
 
 /// The number of locks of the counts. The live thread holds one while it writes the counts that changed in a second.
 const SHARDS: usize = 64;
@@ -24,8 +24,10 @@ pub struct LiveView {
     pub kinds: Vec<(u16, u32)>,
     pub top: Ranking,
     pub rising: Ranking,
-    /// The contents for the widget, before those with too few sessions are left out.
-    pub widget_top: Vec<Ranked>,
+    /// Users with a live session in one of the widget's kinds.
+    pub widget_users: u64,
+    /// The contents for the widget with their users, before those with too few are left out.
+    pub widget_top: Vec<(Content, u32)>,
     pub shares: Shares,
     /// The oldest first.
     pub seconds: [u32; SECONDS],
@@ -63,7 +65,7 @@ impl LiveBoard {
         self.shard(content).read().get(&content).copied().unwrap_or_default()
     }
 
-    pub(crate) fn publish(&self, view: LiveView, changed: Vec<(Content, Counts)>) {
+    pub fn publish(&self, view: LiveView, changed: Vec<(Content, Counts)>) {
         for (content, counts) in changed {
             let mut shard = self.shard(content).write();
             match counts.sessions {
@@ -88,6 +90,7 @@ impl LiveView {
             kinds: Vec::new(),
             top: Ranking::default(),
             rising: Ranking::default(),
+            widget_users: 0,
             widget_top: Vec::new(),
             shares: Shares::default(),
             seconds: [0; SECONDS],

@@ -23,7 +23,7 @@ pub struct LiveConfig {
     pub widget: bool,
     /// The kinds that the widget counts; empty = all.
     pub widget_kinds: Vec<u16>,
-    /// Contents with fewer sessions are left out of the widget.
+    /// Contents with fewer users are left out of the widget.
     pub widget_min: u32,
     /// Requests of one address per second.
     pub widget_per_second: u32,

@@ -11,8 +11,8 @@ use tokio::time::sleep;
 
 use super::board::{LiveBoard, LiveView};
 use super::inlet::LiveInlet;
-use crate::domain::time::clock::Clock;
-use crate::model::live::{LiveChange, LiveNumbers, Sizes};
+use crate::time::clock::Clock;
+use model::live::{LiveChange, LiveNumbers, Sizes};
 
 /// Live sessions that are counted, about 110 bytes each. Beats of further ones are not counted, and a metric says so.
 pub const SESSIONS_MAX: usize = 4_000_000;
@@ -25,8 +25,6 @@ pub struct LiveCounting {
     board: Arc<LiveBoard>,
     clock: Arc<Clock>,
     numbers: LiveNumbers,
-    /// The kinds that the widget counts; empty = all.
-    widget_kinds: Vec<u16>,
     /// An empty list, kept for its memory.
     spare: Vec<LiveChange>,
     /// The second that was published last.
@@ -41,6 +39,7 @@ struct Metrics {
 }
 
 impl LiveCounting {
+    /// `widget_kinds`: the kinds that the widget counts; empty = all.
     pub fn new(
         inlet: Arc<LiveInlet>,
         board: Arc<LiveBoard>,
@@ -55,8 +54,7 @@ impl LiveCounting {
             inlet,
             board,
             clock,
-            numbers: LiveNumbers::new(timeout, sizes),
-            widget_kinds,
+            numbers: LiveNumbers::new(timeout, sizes).with_public_kinds(widget_kinds),
             spare: Vec::new(),
             published: 0,
             metrics: Metrics::new(registry),
@@ -100,7 +98,8 @@ impl LiveCounting {
             kinds: numbers.kinds(),
             top: numbers.top(),
             rising: numbers.rising(),
-            widget_top: numbers.top_of(&self.widget_kinds),
+            widget_users: numbers.public_users(),
+            widget_top: numbers.public_top(),
             shares: numbers.shares(),
             seconds: numbers.seconds(),
             minutes: numbers.minutes(),

@@ -4,17 +4,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::*;
-use crate::domain::commit_listener::{CommitListener, CommittedChange, CommittedGroup};
-use crate::domain::time::source::TimeSource;
-use crate::model::beat::{Beat, State};
-use crate::model::change::Outcome;
-use crate::model::ids::{ConnectionId, Content, SessionId, UserId};
-use crate::model::record::Record;
-use crate::model::rewards::credit::Credit;
-use crate::model::rule::Verdict;
-use crate::model::transition::{Cause, Transition};
-use crate::model::version::Version;
-use crate::model::visitor::Visitor;
+use crate::commit_listener::{CommitListener, CommittedChange, CommittedGroup};
+use crate::time::source::TimeSource;
+use model::beat::{Beat, State};
+use model::change::Outcome;
+use model::ids::{ConnectionId, Content, SessionId, UserId};
+use model::record::Record;
+use model::rewards::credit::Credit;
+use model::rule::Verdict;
+use model::transition::{Cause, Transition};
+use model::version::Version;
+use model::visitor::Visitor;
 
 const FILM: Content = Content { kind: 1, oid: 100 };
 const SIZES: Sizes = Sizes { sessions: 1_000, top: 100, tail: 10 };
@@ -150,7 +150,7 @@ fn a_final_beat_an_erasure_and_a_kick_end_live_sessions() {
 fn removed_records_end_no_session_and_superseded_beats_make_none() {
     let mut live = Fixture::with_room_for(100);
     live.beat(1, 1, State::Playing);
-    let superseded = Verdict::Rejected { reason: crate::model::rule::Reason::Superseded, record: None };
+    let superseded = Verdict::Rejected { reason: model::rule::Reason::Superseded, record: None };
     live.commit(2, superseded.into(), Vec::new());
     live.commit(3, Verdict::Same.into(), Vec::new());
     live.commit(1, Outcome::Deleted { moved: vec![FILM], at: 5 }, Vec::new());

@@ -6,11 +6,11 @@ use parking_lot::Mutex;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
-use crate::domain::commit_listener::{CommitListener, CommittedGroup};
-use crate::domain::time::clock::Clock;
-use crate::model::change::Outcome;
-use crate::model::ids::UserId;
-use crate::model::live::LiveChange;
+use crate::commit_listener::{CommitListener, CommittedGroup};
+use crate::time::clock::Clock;
+use model::change::Outcome;
+use model::ids::UserId;
+use model::live::LiveChange;
 
 /// Changes that wait, 56 bytes each: more than a tenth of a second can bring.
 const WAITING_MAX: usize = 262_144;

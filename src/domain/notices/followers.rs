@@ -1,4 +1,4 @@
-//! Who has subscribed to positions and forgettings.
+//! The subscribers that follow positions and forgettings.
 //!
 //! Every gateway looks for itself, and believes what it found for [`KNOWN_FOR`]. So a new subscriber gets everything once
 //! that time has passed: until then its making is not answered.
@@ -11,11 +11,11 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::health::{NoticeHealth, Step};
-use crate::model::notices::Followed;
-use crate::model::subscribers::{EventType, State, SubscriberId};
-use crate::storage::notices::Notices;
-use crate::storage::owner_queues::{OwnerQueues, Revision};
-use crate::storage::store_error::StoreError;
+use model::notices::Followed;
+use model::subscribers::{EventType, State, SubscriberId};
+use storage::notices::Notices;
+use storage::owner_queues::{OwnerQueues, Revision};
+use storage::store_error::StoreError;
 
 /// How long a gateway believes what it found.
 const KNOWN_FOR: Duration = Duration::from_secs(2);
@@ -41,7 +41,7 @@ pub struct Followers {
 #[derive(Default)]
 struct Known {
     revision: Revision,
-    /// Of those who follow anything.
+    /// The owners that follow anything.
     owners: HashMap<SubscriberId, Followed>,
     followed: Followed,
     /// Since when all of that is followed, as far as is known here.
@@ -63,7 +63,7 @@ impl Followers {
     /// Until the future is dropped.
     pub async fn run(&self) {
         loop {
-            self.health.told(Step::Subscriptions, self.look().await);
+            self.health.note(Step::Subscriptions, self.look().await);
             sleep(LOOK_EVERY).await;
         }
     }

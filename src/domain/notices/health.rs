@@ -10,8 +10,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::domain::failures::{Failures, Trouble};
-use crate::model::notices::{FORGOTTEN, POSITION};
+use crate::failures::{Failures, Trouble};
+use model::notices::{FORGOTTEN, POSITION};
 
 /// Written by the publisher, read by the probes.
 pub struct NoticeHealth {
@@ -73,8 +73,8 @@ impl NoticeHealth {
         }
     }
 
-    /// Keeps whether it succeeded.
-    pub(super) fn told<T, E: Display>(&self, step: Step, result: Result<T, E>) -> Option<T> {
+    /// Notes whether it succeeded.
+    pub(super) fn note<T, E: Display>(&self, step: Step, result: Result<T, E>) -> Option<T> {
         match result {
             Ok(answer) => {
                 if self.failures.succeeded(&step) == Some(Trouble::Ends) {

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Forgettings of a user go first, in their order: a record that is read after the take is newer than they are. Nothing
-//! else is taken until all are published, so a later forgetting comes behind.
+//! else is taken until all are published, so a later forgetting comes after them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::pin::pin;
@@ -18,18 +18,18 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::health::{NoticeHealth, Step};
-use crate::domain::commit_listener::{CommitListener, CommittedGroup};
-use crate::domain::time::clock::Clock;
-use crate::model::backoff::Backoff;
-use crate::model::cloud_event::{CloudEvent, Source};
-use crate::model::ids::{Content, UserId};
-use crate::model::notices::{Notice, position_event};
-use crate::storage::delivery::{Delivery, Receipt};
-use crate::storage::event_bus::{BusError, Event, EventBus, EventTopic};
-use crate::storage::hot_store::Positions;
-use crate::storage::notices::{Notices, Taken};
-use crate::storage::store_error::StoreError;
-use crate::storage::turn::Turn;
+use crate::commit_listener::{CommitListener, CommittedGroup};
+use crate::time::clock::Clock;
+use model::backoff::Backoff;
+use model::cloud_event::{CloudEvent, Source};
+use model::ids::{Content, UserId};
+use model::notices::{Notice, position_event};
+use storage::delivery::{Delivery, Receipt};
+use storage::event_bus::{BusError, Event, EventBus, EventTopic};
+use storage::hot_store::Positions;
+use storage::notices::{Notices, Taken};
+use storage::store_error::StoreError;
+use storage::turn::Turn;
 
 /// Notices that are taken together.
 const TAKE_MAX: usize = 1_024;
@@ -51,7 +51,7 @@ pub struct Publisher {
     pub records: Arc<dyn Positions>,
     pub bus: Arc<dyn EventBus>,
     pub clock: Arc<Clock>,
-    /// Of all events.
+    /// The source of all events.
     pub source: Source,
     /// Notified when a commit has left a notice that is due.
     pub left: Arc<Notify>,
@@ -64,7 +64,7 @@ pub struct NoticeListener {
     pub left: Arc<Notify>,
 }
 
-/// What was taken, with what is told of it.
+/// Taken notices, with the events made of them.
 #[derive(Default)]
 struct Batch {
     events: Vec<CloudEvent>,
@@ -125,11 +125,11 @@ impl Publisher {
 
     /// `None`: something failed, and is still there.
     async fn look(&self) -> Option<Look> {
-        if let Turn::Taken(wait) = self.health.told(Step::Turn, self.notices.turn().await)? {
+        if let Turn::Taken(wait) = self.health.note(Step::Turn, self.notices.turn().await)? {
             return Some(Look::NotMine(wait.max(PACE)));
         }
         let taken = self.notices.take(self.clock.now(), TAKE_MAX).await;
-        let taken = self.health.told(Step::Take, taken)?;
+        let taken = self.health.note(Step::Take, taken)?;
         let much = taken.len() >= TAKE_MAX;
         if taken.is_empty() {
             return Some(Look::Found { much });
@@ -137,10 +137,10 @@ impl Publisher {
         let began = Instant::now();
         let Batch { events, done, unread } = self.batch(taken).await;
         let kinds: Vec<_> = events.iter().map(|event| event.kind).collect();
-        self.health.told(Step::Publish, self.publish(events).await)?;
+        self.health.note(Step::Publish, self.publish(events).await)?;
         self.health.published(&kinds, began.elapsed());
-        self.health.told(Step::Remove, self.notices.remove(done).await)?;
-        self.health.told(Step::Read, unread.map_or(Ok(()), Err))?;
+        self.health.note(Step::Remove, self.notices.remove(done).await)?;
+        self.health.note(Step::Read, unread.map_or(Ok(()), Err))?;
         Some(Look::Found { much })
     }
 

@@ -14,8 +14,8 @@ use prometheus_client::registry::Registry;
 use tokio::time::Instant;
 
 use super::bus_watch::{BusState, BusWatch};
-use crate::storage::event_bus::EventBus;
-use crate::storage::outbox::Outbox;
+use storage::event_bus::EventBus;
+use storage::outbox::Outbox;
 
 /// The interval of looks for a full outbox.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -46,7 +46,7 @@ struct Labels {
     outcome: &'static str,
 }
 
-/// What is read at each scrape.
+/// Gauges, read at each scrape.
 struct Gauges(Arc<BusHealth>);
 
 impl BusHealth {

@@ -1,9 +1,9 @@
 //! The event that tells of an entry of the outbox.
 
-use crate::model::cloud_event::Source;
-use crate::model::outbox_entry::OutboxEntry;
-use crate::storage::delivery::Receipt;
-use crate::storage::event_bus::{Event, EventTopic};
+use model::cloud_event::Source;
+use model::outbox_entry::OutboxEntry;
+use storage::delivery::Receipt;
+use storage::event_bus::{Event, EventTopic};
 
 pub fn of(entry: &OutboxEntry, source: &Source, receipt: Receipt) -> Event {
     let (topic, cloud_event) = match entry {

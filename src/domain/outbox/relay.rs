@@ -20,11 +20,11 @@ use super::bus_watch::{BusState, BusWatch};
 use super::entry_event;
 use super::relay_notify::RelayNotify;
 use super::waiting_events::{RETRY, WaitingEvents};
-use crate::model::backoff::Backoff;
-use crate::model::cloud_event::Source;
-use crate::storage::delivery::{Delivery, Receipt, Report};
-use crate::storage::event_bus::EventBus;
-use crate::storage::outbox::{Outbox, OutboxNumber};
+use model::backoff::Backoff;
+use model::cloud_event::Source;
+use storage::delivery::{Delivery, Receipt, Report};
+use storage::event_bus::EventBus;
+use storage::outbox::{Outbox, OutboxNumber};
 
 /// Entries that are read together, and events that are handed over together.
 const BATCH_MAX: usize = 1024;
@@ -46,7 +46,7 @@ pub struct Relay {
     /// Notified when the outbox has new entries.
     pub notify: Arc<RelayNotify>,
     pub health: Arc<BusHealth>,
-    /// Of all events.
+    /// The source of all events.
     pub source: Source,
 }
 

@@ -8,12 +8,12 @@ use prometheus_client::registry::Registry;
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::model::ids::SessionId;
-use crate::model::outbox_entry::OutboxEntry;
-use crate::model::rewards::claim::Claim;
-use crate::model::rewards::claim::tests::claim;
-use crate::storage::event_bus::Event;
-use crate::storage::hot_store::{Answer, StoreError};
+use model::fixtures::claim;
+use model::ids::SessionId;
+use model::outbox_entry::OutboxEntry;
+use model::rewards::claim::Claim;
+use storage::event_bus::Event;
+use storage::hot_store::{Answer, StoreError};
 
 /// The tolerance of the fixture, which polls.
 pub const MOMENT: Duration = Duration::from_millis(2);
@@ -56,7 +56,7 @@ pub enum Mood {
 }
 
 impl MemoryOutbox {
-    /// Of the users 1, 2, 3, …
+    /// An outbox with so many entries, of the users 1, 2, 3, …
     pub fn with(entries: u64) -> Arc<Self> {
         let outbox = MemoryOutbox {
             entries: Mutex::default(),

@@ -2,8 +2,8 @@ use std::sync::atomic::Ordering;
 
 use super::fixture::{Fixture, MOMENT, MemoryBus, MemoryOutbox, Mood};
 use super::*;
-use crate::domain::outbox::bus_watch::ANSWER_MAX;
-use crate::domain::outbox::waiting_events::RETRY_MAX;
+use crate::outbox::bus_watch::ANSWER_MAX;
+use crate::outbox::waiting_events::RETRY_MAX;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::model::backoff::Backoff;
-use crate::model::outbox_entry::{OutboxEntry, OutboxPartition};
-use crate::storage::outbox::OutboxNumber;
+use model::backoff::Backoff;
+use model::outbox_entry::{OutboxEntry, OutboxPartition};
+use storage::outbox::OutboxNumber;
 
 /// Waiting events are published no later than this after the bus is back.
 pub const RETRY_MAX: Duration = Duration::from_secs(1);
@@ -58,7 +58,7 @@ impl WaitingEvents {
         self.resting.first().map(|(at, _)| *at)
     }
 
-    /// Adds an entry behind all that were added before it.
+    /// Adds an entry after all that were added before it.
     pub fn add(&mut self, number: OutboxNumber, entry: OutboxEntry, now: Instant) {
         let partition = self.partitions.entry(entry.partition()).or_default();
         if partition.numbers.is_empty() {

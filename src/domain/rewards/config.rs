@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::model::rewards::rule::{Per, RewardRule, RuleMemory, Rules};
+use model::rewards::rule::{Per, RewardRule, RuleMemory, Rules};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

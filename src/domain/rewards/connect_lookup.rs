@@ -10,15 +10,15 @@ use super::lookup::{ConnectInfo, Lookup};
 use super::memory::{LookupReason, Memory};
 use super::metrics::Metrics;
 use super::today::Today;
-use crate::domain::store_reads::StoreReads;
-use crate::domain::store_reads::Unavailable;
-use crate::domain::time::clock::Clock;
-use crate::model::ids::{Content, UserId};
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::day::Day;
-use crate::model::rewards::decided::DecidedRules;
-use crate::model::rewards::rule::{RuleSet, Rules};
-use crate::storage::hot_store::{CLAIM_DAYS, Claims};
+use crate::store_reads::StoreReads;
+use crate::store_reads::Unavailable;
+use crate::time::clock::Clock;
+use model::ids::{Content, UserId};
+use model::rewards::claim::ClaimKey;
+use model::rewards::day::Day;
+use model::rewards::decided::DecidedRules;
+use model::rewards::rule::{RuleSet, Rules};
+use storage::hot_store::{CLAIM_DAYS, Claims};
 
 /// The most claims in one answer.
 const CLAIMS_MAX: usize = 10_000;
@@ -62,7 +62,7 @@ impl ConnectLookup {
                 let status = self.reads.user_status.in_time(self.store.user_status(user, today.day)).await?;
                 self.metrics.store_reads.inc();
                 self.memory.learned_paused(user, status.paused, ticket);
-                let rewarded: RuleSet = status.rewarded.iter().filter_map(|id| self.rules.place(id)).collect();
+                let rewarded: RuleSet = status.rewarded.iter().filter_map(|id| self.rules.index_of(id)).collect();
                 if !remembered.decided.without(rewarded).is_empty() {
                     // Only an erasure removes claims, so another gateway has erased the user.
                     self.memory.forget(user);

@@ -1,8 +1,8 @@
 //! A connection's knowledge of today's decisions, which spares look-ups in the gateway's memory.
 
-use crate::model::ids::Content;
-use crate::model::rewards::day::Day;
-use crate::model::rewards::decided::DecidedRules;
+use model::ids::Content;
+use model::rewards::day::Day;
+use model::rewards::decided::DecidedRules;
 
 /// Contents remembered, those decided last: usually the content being played and the one before it.
 const CONTENTS_MAX: usize = 2;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::memory::Memory;
 use super::today::Today;
-use crate::domain::time::clock::Clock;
-use crate::model::shard::Shards;
-use crate::storage::hot_store::Claims;
+use crate::time::clock::Clock;
+use model::shard::Shards;
+use storage::hot_store::Claims;
 
 /// Reads the shards once, one after the other. Until a shard is read, the store is asked for claims that its memory
 /// does not know; if the read fails, it is asked for the rest of the day.

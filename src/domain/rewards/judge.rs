@@ -5,17 +5,17 @@ use std::sync::Arc;
 use super::memory::{LookupReason, Memory};
 use super::metrics::Metrics;
 use super::today::Today;
-use crate::domain::outbox::relay_notify::RelayNotify;
-use crate::model::beat::Beat;
-use crate::model::change::{Decided, Outcome};
-use crate::model::ids::{Content, UserId};
-use crate::model::rewards::calendar::RewardDay;
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::decided::DecidedRules;
-use crate::model::rewards::reward_notice::RewardNotice;
-use crate::model::rewards::rewarding::Rewarding;
-use crate::model::rewards::rule::{RuleSet, Rules};
-use crate::storage::outbox::Outbox;
+use crate::outbox::relay_notify::RelayNotify;
+use model::beat::Beat;
+use model::change::{Decided, Outcome};
+use model::ids::{Content, UserId};
+use model::rewards::calendar::RewardDay;
+use model::rewards::claim::ClaimKey;
+use model::rewards::decided::DecidedRules;
+use model::rewards::reward_notice::RewardNotice;
+use model::rewards::rewarding::Rewarding;
+use model::rewards::rule::{RuleSet, Rules};
+use storage::outbox::Outbox;
 
 /// Runs before and after commits. Before a commit it drops rules that are known to be decided; after the commit it
 /// remembers the decisions. Rules are never marked before the commit: a mark without a claim would deny the reward.

@@ -7,21 +7,21 @@ use futures_util::FutureExt;
 use prometheus_client::registry::Registry;
 
 use super::*;
-use crate::domain::rewards::config::RewardsConfig;
-use crate::domain::rewards::decisions::Decisions;
-use crate::domain::rewards::metrics::ViewsByPlayback;
-use crate::model::beat::State;
-use crate::model::ids::SessionId;
-use crate::model::outbox_entry::OutboxEntry;
-use crate::model::rewards::rule::{Per, RewardRule, RuleMemory};
-use crate::model::shard::Shards;
-use crate::storage::hot_store::Answer;
-use crate::storage::outbox::OutboxNumber;
+use crate::rewards::config::RewardsConfig;
+use crate::rewards::decisions::Decisions;
+use crate::rewards::metrics::ViewsByPlayback;
+use model::beat::State;
+use model::ids::SessionId;
+use model::outbox_entry::OutboxEntry;
+use model::rewards::rule::{Per, RewardRule, RuleMemory};
+use model::shard::Shards;
+use storage::hot_store::Answer;
+use storage::outbox::OutboxNumber;
 
 const NOW: u64 = 1_795_150_000_000;
 const USER: UserId = UserId(42);
 const FILM: Content = Content { kind: 1, oid: 100 };
-/// The places of the rules.
+/// The indexes of the rules.
 const REWARD: usize = 0;
 const VIEW: usize = 1;
 

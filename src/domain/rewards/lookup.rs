@@ -1,14 +1,14 @@
-//! What a connection asks about the rewards of its user.
+//! Reads of a connection about the rewards of its user.
 
 use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 
-use crate::domain::store_reads::Unavailable;
-use crate::model::ids::{Content, UserId};
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::day::Day;
-use crate::model::rewards::decided::DecidedRules;
+use crate::store_reads::Unavailable;
+use model::ids::{Content, UserId};
+use model::rewards::claim::ClaimKey;
+use model::rewards::day::Day;
+use model::rewards::decided::DecidedRules;
 
 /// The state of a user, as the welcome tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

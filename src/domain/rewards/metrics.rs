@@ -5,15 +5,15 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 
-use crate::model::change::Decided;
-use crate::model::rewards::rule::{RewardRule, Rules};
+use model::change::Decided;
+use model::rewards::rule::{RewardRule, Rules};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Labels {
     rule: String,
 }
 
-/// Each counter by the rule's place, looked up once and not per beat.
+/// Each counter by the rule's index, looked up once and not per beat.
 #[derive(Clone)]
 pub struct Metrics {
     claims: Vec<Counter>,

@@ -7,16 +7,16 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::lookup::{ConnectInfo, Lookup};
-use crate::domain::store_reads::{StoreReads, Unavailable};
-use crate::model::ids::{Content, UserId};
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::day::Day;
-use crate::model::rewards::decided::DecidedRules;
-use crate::storage::hot_store::deciding::{Deciding, Opened};
+use crate::store_reads::{StoreReads, Unavailable};
+use model::ids::{Content, UserId};
+use model::rewards::claim::ClaimKey;
+use model::rewards::day::Day;
+use model::rewards::decided::DecidedRules;
+use storage::hot_store::reward_decisions::{Opened, RewardDecisions};
 
 /// Asks the service each time: it has the memory that spares it the store.
 pub struct ServiceLookup {
-    pub store: Arc<dyn Deciding>,
+    pub store: Arc<dyn RewardDecisions>,
     pub reads: StoreReads,
 }
 

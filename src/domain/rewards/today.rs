@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::model::rewards::calendar::{Calendar, RewardDay, StoredCalendar};
-use crate::model::rewards::day::Day;
-use crate::model::rewards::rule::Rules;
-use crate::model::rewards::zone::{NoZone, Zone};
+use model::rewards::calendar::{Calendar, RewardDay, StoredCalendar};
+use model::rewards::day::Day;
+use model::rewards::rule::Rules;
+use model::rewards::zone::{NoZone, Zone};
 
 /// The day of the rewards. It never goes back, whatever the clock does.
 #[derive(Debug)]

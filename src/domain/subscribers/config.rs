@@ -19,7 +19,7 @@ pub struct SubscribersConfig {
     pub tls_ca: PathBuf,
     /// A DNS server; empty = those of the system.
     pub dns: DnsServer,
-    /// Of a request, from the look-up of its name to the end of the answer.
+    /// The timeout of a request, from the look-up of its name to the end of the answer.
     #[serde(with = "humantime_serde")]
     pub timeout: Duration,
     /// Pauses after the first failed try, the second, …; the last is repeated.
@@ -31,7 +31,7 @@ pub struct SubscribersConfig {
     pub queue_events: u64,
     /// Bytes of one queue.
     pub queue_bytes: u64,
-    /// Of the oldest event of a queue.
+    /// The maximal age of the oldest event of a queue.
     #[serde(with = "humantime_serde")]
     pub queue_age: Duration,
     /// Subscribers that one process delivers to at the same time.

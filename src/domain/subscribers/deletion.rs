@@ -3,8 +3,8 @@
 //! It is deleted once. A subscriber that is made under the same id while the lease is waited for is another one, and stays.
 
 use super::{SubscribersError, in_time, lease_end};
-use crate::model::subscribers::SubscriberId;
-use crate::storage::owner_queues::{Change, Changed, OwnerQueues};
+use model::subscribers::SubscriberId;
+use storage::owner_queues::{Change, Changed, OwnerQueues};
 
 pub async fn delete(queues: &dyn OwnerQueues, id: &SubscriberId) -> Result<(), SubscribersError> {
     loop {
@@ -32,10 +32,10 @@ mod tests {
     use tokio::time::{Instant, sleep};
 
     use super::*;
-    use crate::model::subscribers::Subscriber;
-    use crate::storage::event_bus::part::{Offsets, Part};
-    use crate::storage::owner_queues::embedded::EmbeddedQueues;
-    use crate::storage::owner_queues::{Append, Bounds, Limit, Version};
+    use model::subscribers::Subscriber;
+    use storage::event_bus::part::{Offsets, Part};
+    use storage::owner_queues::{Append, Bounds, Limit, Version};
+    use storage_embedded::owner_queues::EmbeddedQueues;
 
     const BOUNDS: Bounds = Bounds { events: 100, bytes: 1 << 20, age: Duration::from_hours(1) };
 

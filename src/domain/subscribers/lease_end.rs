@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::{SubscribersError, in_time};
-use crate::model::subscribers::SubscriberId;
-use crate::storage::owner_queues::{Change, Changed, OwnerQueues, Version};
+use model::subscribers::SubscriberId;
+use storage::owner_queues::{Change, Changed, OwnerQueues, Version};
 
 const LOOK_AFTER: Duration = Duration::from_millis(50);
 /// A look may be a change, so there are fewer and fewer.

@@ -15,14 +15,15 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::notices::Followers;
 use super::time::clock::Clock;
-use crate::model::subscribers::{
+use model::counters::CounterId;
+use model::subscribers::{
     EndpointRules, EndpointUrl, EventType, Filter, Newer, NoEndpointUrl, Secrets, SigningSecret, Subscriber,
     SubscriberId, Unreadable,
 };
-use crate::storage::event_bus::BusError;
-use crate::storage::event_bus::source::EventArchive;
-use crate::storage::owner_queues::{Change, Changed, Dead, Number, Owner, OwnerQueues};
-use crate::storage::store_error::{Answer, StoreError};
+use storage::event_bus::BusError;
+use storage::event_bus::source::EventArchive;
+use storage::owner_queues::{Change, Changed, Dead, Number, Owner, OwnerQueues};
+use storage::store_error::{Answer, StoreError};
 
 /// How long an answer of the store may take.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -38,6 +39,9 @@ pub enum SubscribersError {
     Missing,
     #[error("since: must not be in the future")]
     Future,
+    /// Nothing would ever pass such a filter.
+    #[error("filter.{field}[{index}]: there is no {what} {name}; known: {known}")]
+    Unknown { field: &'static str, index: usize, what: &'static str, name: String, known: String },
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
     /// Trying again may help, and harms nothing.
@@ -47,7 +51,7 @@ pub enum SubscribersError {
     Bus,
 }
 
-/// What a subscriber is to be.
+/// The definition of a subscriber, as a request gives it.
 #[derive(Clone, Debug)]
 pub struct Definition {
     pub url: EndpointUrl,
@@ -67,13 +71,23 @@ pub struct Put {
     pub secret: Option<SigningSecret>,
 }
 
+/// The names that filters may use, by the settings.
+#[derive(Clone, Debug, Default)]
+pub struct FilterNames {
+    /// The names of reward rules.
+    pub rules: Vec<String>,
+    /// The names of counters of either sort.
+    pub counters: Vec<String>,
+}
+
 pub struct Subscribers {
     pub queues: Arc<dyn OwnerQueues>,
-    /// Of all topics.
+    /// The archives of all topics.
     pub archive: Arc<dyn EventArchive>,
     pub followers: Arc<Followers>,
     pub rules: EndpointRules,
     pub secret_overlap: Duration,
+    pub names: FilterNames,
     pub clock: Arc<Clock>,
     /// Notified when queues may be due.
     pub queued: Arc<Notify>,
@@ -81,7 +95,7 @@ pub struct Subscribers {
     pub replay_asked: Arc<Notify>,
 }
 
-/// What is done about an owner as it is now.
+/// The decision on an owner in its present state.
 enum Decision {
     Change(Change),
     /// It is as it should be.
@@ -106,6 +120,7 @@ impl Subscribers {
 
     /// Makes it, or replaces it as a whole. A new one gets the events from now on.
     pub async fn put(&self, id: &SubscriberId, definition: Definition) -> Result<Put, SubscribersError> {
+        self.names.check(&definition.filter)?;
         let (ends, types) = (bus(self.archive.ends().await)?, definition.types.clone());
         let generated = new_secret();
         let mut made_here = None;
@@ -179,7 +194,7 @@ impl Subscribers {
         self.get(id).await
     }
 
-    /// The oldest dead letters behind that number.
+    /// The oldest dead letters after that number.
     pub async fn dead(&self, id: &SubscriberId, after: Number, limit: usize) -> Result<Vec<Dead>, SubscribersError> {
         in_time(self.queues.dead(id.clone(), after, limit)).await?.ok_or(SubscribersError::Missing)
     }
@@ -213,6 +228,25 @@ impl Subscribers {
         }
         Err(SubscribersError::Store)
     }
+}
+
+impl FilterNames {
+    fn check(&self, filter: &Filter) -> Result<(), SubscribersError> {
+        check_names("rules", "reward rule", filter.rules.iter().map(String::as_str), &self.rules)?;
+        check_names("counters", "counter", filter.counters.iter().map(CounterId::as_str), &self.counters)
+    }
+}
+
+fn check_names<'a>(
+    field: &'static str,
+    what: &'static str,
+    names: impl Iterator<Item = &'a str>,
+    known: &[String],
+) -> Result<(), SubscribersError> {
+    let unknown = names.enumerate().find(|(_, name)| !known.iter().any(|known| known == name));
+    let Some((index, name)) = unknown else { return Ok(()) };
+    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    Err(SubscribersError::Unknown { field, index, what, name: name.to_owned(), known })
 }
 
 fn existing(owner: Option<Result<&Owner, Unreadable>>, change: Change) -> Result<Decision, SubscribersError> {

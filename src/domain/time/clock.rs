@@ -55,7 +55,7 @@ impl Clock {
     }
 
     /// A clock that believes a wall clock which has shown `wall`.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "fixtures"))]
     pub fn believing(wall: u64, step_max: Duration) -> Self {
         Self::with_wall(Box::new(MachineTime), wall, wall, step_max)
     }

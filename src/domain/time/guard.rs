@@ -23,7 +23,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::clock::{self, Clock, Step};
-use crate::storage::hot_store::Answer;
+use storage::hot_store::Answer;
 
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// The longest wait for the time of the store; without an answer the last measurement stays.
@@ -88,7 +88,7 @@ impl ClockStatus {
         ClockStatus { measured: watch::channel(Measured::default()).1, clock }
     }
 
-    /// What is wrong; `None` = nothing. Takes a lock for a moment: ask once per connection or request.
+    /// The present trouble of the clock; `None` = none. Takes a lock for a moment: ask once per connection or request.
     pub fn trouble(&self) -> Option<String> {
         // A step is noticed by the first who reads the clock.
         self.clock.now();
@@ -165,7 +165,7 @@ pub struct ClockGuard {
 }
 
 impl ClockGuard {
-    /// `store_time`: [`StoreClock::time`](crate::storage::hot_store::StoreClock::time) of the store.
+    /// `store_time`: [`StoreClock::time`](storage::hot_store::StoreClock::time) of the store.
     pub fn new(
         store_time: impl Fn() -> Answer<Option<u64>> + Send + Sync + 'static,
         clock: Arc<Clock>,
@@ -345,4 +345,4 @@ fn offset_of(told: u64) -> i64 {
 
 #[cfg(test)]
 #[path = "guard_tests.rs"]
-pub mod tests;
+mod tests;

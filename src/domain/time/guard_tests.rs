@@ -4,8 +4,9 @@ use futures_util::FutureExt;
 use parking_lot::Mutex;
 
 use super::*;
-use crate::domain::time::source::TimeSource;
-use crate::storage::hot_store::StoreError;
+use crate::fixtures::believing;
+use crate::time::source::TimeSource;
+use storage::hot_store::StoreError;
 
 const STEP_MAX: Duration = Duration::from_secs(300);
 
@@ -31,15 +32,6 @@ impl Store {
         };
         ClockGuard::new(tell, Arc::new(Clock::starting_at(0, STEP_MAX)), &mut Registry::default())
     }
-}
-
-/// The status measured against a store whose clock is ahead of this machine's by `ahead`; `None` = it is away.
-pub async fn measured(ahead: Option<i64>) -> ClockStatus {
-    let store = Store::default();
-    store.set(ahead);
-    let clock_guard = store.clock_guard();
-    clock_guard.look().await;
-    clock_guard.clock_status()
 }
 
 #[tokio::test]
@@ -94,12 +86,6 @@ async fn the_clock_is_measured_every_second_and_waiting_tasks_see_each_change() 
         assert_eq!(clock_status.is_off(), !off);
         store.set(Some(if off { 9_000 } else { 0 }));
     }
-}
-
-/// The status of a clock that believes a wall clock which has shown `wall`.
-pub fn believing(wall: u64) -> ClockStatus {
-    let clock = Arc::new(Clock::believing(wall, STEP_MAX));
-    ClockStatus { measured: watch::channel(Measured::default()).1, clock }
 }
 
 /// A guard of a clock that believes a wall clock of 1970.

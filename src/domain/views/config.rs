@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::model::rewards::rule::RewardRule;
+use model::rewards::rule::RewardRule;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -8,7 +8,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::domain::rewards::metrics::ViewsByPlayback;
+use crate::rewards::metrics::ViewsByPlayback;
 
 /// The operations of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

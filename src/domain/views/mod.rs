@@ -13,10 +13,10 @@ use self::metrics::{Metrics, Operation};
 use super::rewards::metrics::ViewsByPlayback;
 use super::rewards::today::Today;
 use super::time::clock::Clock;
-use crate::model::ids::{Content, SessionId, UserId};
-use crate::model::rewards::day::Day;
-use crate::model::view::{View, ViewDays, Viewed};
-use crate::storage::views::{Views, ViewsError};
+use model::ids::{Content, SessionId, UserId};
+use model::rewards::day::Day;
+use model::view::{View, ViewDays, Viewed};
+use storage::views::{Views, ViewsError};
 
 /// The timeout of an answer. After it the caller is told to try again.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -80,13 +80,18 @@ impl ViewCounting {
         session: Option<SessionId>,
     ) -> Result<Viewed, ViewsUnavailable> {
         if self.config.counted_by(content.kind) == Some(CountedBy::Playback) {
-            let total = self.totals(vec![content]).await?.pop().flatten();
-            return Ok(Viewed { counted: false, total });
+            return self.uncounted(content).await;
         }
         let view = View { user, content, session, day: self.today() };
         let viewed = self.in_time(Operation::Count, self.store.count(view)).await?;
         self.metrics.viewed(viewed.counted);
         Ok(viewed)
+    }
+
+    /// The answer to a view that does not count: the total as it is.
+    pub async fn uncounted(&self, content: Content) -> Result<Viewed, ViewsUnavailable> {
+        let total = self.totals(vec![content]).await?.pop().flatten();
+        Ok(Viewed { counted: false, total })
     }
 
     /// The totals in the order asked; `None`: currently unknown.

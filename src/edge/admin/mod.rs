@@ -9,13 +9,12 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use http::StatusCode;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use prometheus_client::registry::Registry;
 
 use self::readiness::Readiness;
-use super::http::body;
-use super::http::problem;
-use super::metrics;
+use super::http::{accepted, body, problem};
+use super::metrics::{self, Format};
 
 /// Returns problems that no viewer notices, each in a few words.
 pub type Degraded = Box<dyn Fn() -> Vec<String> + Send + Sync>;
@@ -59,15 +58,31 @@ async fn readyz(State(probed): State<Arc<dyn Probed>>) -> Response {
         let degraded = probed.degraded();
         return body::answered(match degraded.is_empty() {
             true => r#"{"ready":true}"#.to_owned(),
-            false => format!(r#"{{"ready":true,"degraded":{}}}"#, serde_json::json!(degraded)),
+            false => format!(r#"{{"ready":true,"degraded":{}}}"#, serde_json::json!(once(degraded))),
         });
     }
     let document = serde_json::json!({"ready": false, "reasons": reasons});
     (StatusCode::SERVICE_UNAVAILABLE, body::answered(document.to_string())).into_response()
 }
 
-async fn all_metrics(State(probed): State<Arc<dyn Probed>>) -> Response {
-    metrics::page(probed.registry())
+/// Each line once, though several parts may say it.
+fn once(lines: Vec<String>) -> Vec<String> {
+    let mut all = Vec::with_capacity(lines.len());
+    for line in lines {
+        if !all.contains(&line) {
+            all.push(line);
+        }
+    }
+    all
+}
+
+/// OpenMetrics if `Accept` asks for it, as Prometheus does; otherwise the older format, which every reader knows.
+async fn all_metrics(State(probed): State<Arc<dyn Probed>>, headers: HeaderMap) -> Response {
+    let asks = accepted::prefers(&headers, &["application/openmetrics-text"], &["text/plain", "text/*", "*/*"]);
+    let format = if asks { Format::OpenMetrics } else { Format::Plain };
+    let mut answer = metrics::page(probed.registry(), format);
+    answer.headers_mut().append(header::VARY, HeaderValue::from_static("Accept"));
+    answer
 }
 
 impl Probed for Admin {
@@ -80,7 +95,7 @@ impl Probed for Admin {
         let mut degraded: Vec<_> = self.degraded.iter().flat_map(|part| part()).collect();
         let served = self.readiness.served();
         if served < 1.0 {
-            degraded.push(readiness::waiting(served));
+            degraded.push(self.readiness.waiting(served));
         }
         degraded
     }

@@ -7,9 +7,9 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetri
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-use crate::domain::ingest::health::StoreHealth;
-use crate::domain::time::guard::ClockStatus;
 use crate::shutdown::Stop;
+use domain::ingest::health::StoreHealth;
+use domain::time::guard::ClockStatus;
 
 pub struct Readiness {
     pub health: Arc<StoreHealth>,
@@ -45,16 +45,20 @@ impl Readiness {
         [
             ("draining", self.stop.is_ending().then(|| "draining".to_owned())),
             ("clock", self.clock_status.trouble()),
-            ("store", (served < self.ready_share).then(|| waiting(served))),
+            ("store", (served < self.ready_share).then(|| self.waiting(served))),
         ]
     }
-}
 
-/// What the store does not take. `served`: the share of users, less than 1.
-pub fn waiting(served: f64) -> String {
-    match served > 0.0 {
-        true => format!("the store takes no writes of {:.1} % of the users", 100.0 * (1.0 - served)),
-        false => "the store takes no writes".to_owned(),
+    /// Says which writes the store does not take, and why. `served`: the share of users, less than 1.
+    pub fn waiting(&self, served: f64) -> String {
+        let what = match served > 0.0 {
+            true => format!("the store takes no writes of {:.1} % of the users", 100.0 * (1.0 - served)),
+            false => "the store takes no writes".to_owned(),
+        };
+        match self.health.troubles() {
+            troubles if troubles.is_empty() => what,
+            troubles => format!("{what}: {}", troubles.join("; ")),
+        }
     }
 }
 

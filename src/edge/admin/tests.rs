@@ -10,11 +10,11 @@ use tower::ServiceExt;
 
 use super::readiness::ReadyGauge;
 use super::*;
-use crate::domain::ingest::health::{LaneHealth, StoreHealth};
-use crate::domain::time::guard::ClockStatus;
-use crate::domain::time::guard::tests::{believing, measured};
-use crate::model::shard::Shard;
 use crate::shutdown::Shutdown;
+use domain::fixtures::{believing, measured};
+use domain::ingest::health::{LaneHealth, StoreHealth};
+use domain::time::guard::ClockStatus;
+use model::shard::Shard;
 
 struct Fixture {
     router: Router,
@@ -35,7 +35,8 @@ impl Fixture {
         let shutdown = Shutdown::new(Duration::from_secs(1));
         let lanes: Vec<Arc<LaneHealth>> = (0..4).map(|_| Arc::default()).collect();
         let lane_of = Box::new(|shard: Shard| usize::from(shard.0 / 250));
-        let health = Arc::new(StoreHealth::new(lanes.clone(), lane_of, Box::new(|_| true)));
+        let health = StoreHealth::new(lanes.clone(), lane_of, Box::new(|_| true), Box::new(Vec::new));
+        let health = Arc::new(health);
         let readiness = Arc::new(Readiness { health, ready_share: 0.5, stop: shutdown.stop(), clock_status });
         registry.register_collector(Box::new(ReadyGauge(readiness.clone())));
         let (degraded, registry) = (Vec::new(), Arc::new(registry));
@@ -75,18 +76,18 @@ async fn a_gateway_is_ready_until_it_drains_and_alive_all_the_while() {
 async fn a_gateway_is_ready_while_enough_users_are_served() {
     let fixture = Fixture::new();
     let away = |lanes: usize| {
-        for (place, lane) in fixture.lanes.iter().enumerate() {
-            lane.set_away(place < lanes);
+        for (index, lane) in fixture.lanes.iter().enumerate() {
+            lane.set_away((index < lanes).then(|| "node 1 is full".to_owned()));
         }
     };
     away(2);
-    let half = r#"{"ready":true,"degraded":["the store takes no writes of 50.0 % of the users"]}"#;
+    let half = r#"{"ready":true,"degraded":["the store takes no writes of 50.0 % of the users: node 1 is full"]}"#;
     assert_eq!(fixture.get("/readyz").await, (200, half.to_owned()));
     away(3);
-    let quarter = r#"{"ready":false,"reasons":["the store takes no writes of 75.0 % of the users"]}"#;
+    let quarter = r#"{"ready":false,"reasons":["the store takes no writes of 75.0 % of the users: node 1 is full"]}"#;
     assert_eq!(fixture.get("/readyz").await, (503, quarter.to_owned()));
     away(4);
-    let none = r#"{"ready":false,"reasons":["the store takes no writes"]}"#;
+    let none = r#"{"ready":false,"reasons":["the store takes no writes: node 1 is full"]}"#;
     assert_eq!(fixture.get("/readyz").await, (503, none.to_owned()));
     away(0);
     assert_eq!(fixture.get("/readyz").await, (200, r#"{"ready":true}"#.to_owned()));
@@ -112,7 +113,7 @@ async fn the_metrics_say_why_a_gateway_is_not_ready() {
     fixture.shutdown.drain();
     assert_eq!(fixture.not_ready().await, ["draining"]);
     for lane in &fixture.lanes {
-        lane.set_away(true);
+        lane.set_away(Some("node 1 is full".to_owned()));
     }
     assert_eq!(fixture.not_ready().await, ["draining", "store"]);
     assert_eq!(Fixture::with(measured(Some(-2_000)).await).not_ready().await, ["clock"]);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -9,14 +10,14 @@ use prometheus_client::registry::Registry;
 
 use super::token::{Identity, ServiceIdentity, Verifier};
 use super::token_error::TokenError;
-use crate::domain::devices::inbox::Inbox;
-use crate::domain::devices::kick_list::KickList;
-use crate::domain::devices::presence::{Presence, Registration};
-use crate::domain::devices::ready_list::Notifier;
-use crate::domain::revocations::Revocations;
-use crate::domain::time::clock::Clock;
-use crate::model::ids::{ConnectionId, GatewayId, UserId};
-use crate::model::visitor::Visitor;
+use domain::devices::inbox::Inbox;
+use domain::devices::kick_list::KickList;
+use domain::devices::presence::{Presence, Registration};
+use domain::devices::ready_list::Notifier;
+use domain::revocations::Revocations;
+use domain::time::clock::Clock;
+use model::ids::{ConnectionId, GatewayId, UserId};
+use model::visitor::Visitor;
 
 /// Shared by all threads.
 #[derive(Clone)]
@@ -59,6 +60,23 @@ impl Authenticator {
         TokenError::ALL.iter().for_each(|error| drop(causes.get_or_create(&Refusal { cause: error.word() })));
         registry.register("tokens_refused", "Tokens refused, by cause", causes.clone());
         Authenticator { verifier, presence, kick_list, revocations, clock, accepted, refused, causes }
+    }
+
+    /// Something to wait for before a token is checked: it names a key that may be published by now. Usually `None`.
+    pub fn awaited_key(&self, token: &str) -> Option<BoxFuture<'static, ()>> {
+        self.verifier.awaited_key(token)
+    }
+
+    /// Waits for that, if there is something to wait for.
+    pub async fn await_key(&self, token: &str) {
+        if let Some(published) = self.awaited_key(token) {
+            published.await;
+        }
+    }
+
+    /// Whether a token names a key that is unknown and may be published by now.
+    pub fn lacks_key(&self, token: &str) -> bool {
+        self.verifier.lacks_key(token)
     }
 
     /// Checks a token; the one place where a signature is verified.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 
 use super::kept_secret::{KeptSecret, KeptSecretError};
-use crate::edge::config::ControlConfig;
-use crate::model::secret::Secret;
+use crate::config::ControlConfig;
+use model::secret::Secret;
 
 /// Made when no token is configured.
 pub const CONTROL_TOKEN: KeptSecret =
@@ -45,6 +45,7 @@ mod tests {
         ControlConfig {
             listen: "127.0.0.1:0".parse().expect("an address"),
             token: Secret::new(token.to_owned()),
+            callers: Vec::new(),
             hosts: Vec::new(),
         }
     }

@@ -1,6 +1,8 @@
 //! One key of a JWK set (RFC 7517 and 7518): whether it can be used here, and for which algorithm.
 
-use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED, ED25519, ParsedPublicKey, VerificationAlgorithm};
+use aws_lc_rs::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, ParsedPublicKey, VerificationAlgorithm,
+};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, DecodingKey};
@@ -8,13 +10,38 @@ use serde::Deserialize;
 
 use super::SECRET_BYTES_MIN;
 
-/// What RFC 7518 asks of RS256, and what the cryptographic library takes.
+/// The lengths of an RSA modulus that RFC 7518 and the cryptographic library allow.
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 const RSA_EXPONENT_BYTES_MAX: usize = 4;
+/// Of Ed25519 and P-256, and of P-384.
 const COORDINATE_BYTES: usize = 32;
+const COORDINATE_BYTES_P384: usize = 48;
+/// What an RSA key may be for. Without `alg` it is for the first.
+const RSA_ALGORITHMS: [(&str, Algorithm); 6] = [
+    ("RS256", Algorithm::RS256),
+    ("RS384", Algorithm::RS384),
+    ("RS512", Algorithm::RS512),
+    ("PS256", Algorithm::PS256),
+    ("PS384", Algorithm::PS384),
+    ("PS512", Algorithm::PS512),
+];
 
 /// Why a key cannot be used; nothing of the key is in it.
 pub type Reason = String;
+
+#[derive(Debug)]
+pub enum Unusable {
+    /// It is for something else, or of a sort that is not used here: issuers publish such keys beside the others.
+    Foreign(Reason),
+    /// It seems to be meant for tokens, and is no good.
+    Broken(Reason),
+}
+
+impl From<Reason> for Unusable {
+    fn from(why: Reason) -> Self {
+        Unusable::Broken(why)
+    }
+}
 
 /// The members that matter; others are ignored.
 #[derive(Deserialize)]
@@ -35,61 +62,74 @@ pub struct Jwk {
 
 impl Jwk {
     /// The key, and the one algorithm it is for.
-    pub fn read(&self) -> Result<(Algorithm, DecodingKey), Reason> {
+    pub fn read(&self) -> Result<(Algorithm, DecodingKey), Unusable> {
         self.check_purpose()?;
-        let (algorithm, name, key) = match self.kty.as_deref() {
-            Some("RSA") => (Algorithm::RS256, "RS256", self.rsa()?),
-            Some("EC") => (Algorithm::ES256, "ES256", self.p256()?),
-            Some("OKP") => (Algorithm::EdDSA, "EdDSA", self.ed25519()?),
-            Some("oct") => (Algorithm::HS256, "HS256", self.secret()?),
-            other => return Err(format!("its kty is {}, not RSA, EC, OKP or oct", shown(other))),
+        let (algorithms, key): (&[_], _) = match self.kty.as_deref() {
+            Some("RSA") => (&RSA_ALGORITHMS, self.rsa()?),
+            Some("EC") => match self.curve(&["P-256", "P-384"])? {
+                "P-256" => (&[("ES256", Algorithm::ES256)], self.point(&ECDSA_P256_SHA256_FIXED, COORDINATE_BYTES)?),
+                _ => (&[("ES384", Algorithm::ES384)], self.point(&ECDSA_P384_SHA384_FIXED, COORDINATE_BYTES_P384)?),
+            },
+            Some("OKP") => (&[("EdDSA", Algorithm::EdDSA)], self.ed25519()?),
+            Some("oct") => (&[("HS256", Algorithm::HS256)], self.secret()?),
+            None => return Err("its kty is missing".to_owned().into()),
+            other => return Err(Unusable::Foreign(format!("its kty is {}, not RSA, EC, OKP or oct", shown(other)))),
         };
-        match self.alg.as_deref() {
-            None => Ok((algorithm, key)),
-            Some(alg) if alg == name => Ok((algorithm, key)),
-            other => Err(format!("its alg is {}, and such a key is for {name} here", shown(other))),
+        let named = self.alg.as_deref().map(|alg| algorithms.iter().find(|(name, _)| *name == alg));
+        match named.unwrap_or(algorithms.first()) {
+            Some((_, algorithm)) => Ok((*algorithm, key)),
+            None => {
+                let names: Vec<&str> = algorithms.iter().map(|(name, _)| *name).collect();
+                let (alg, names) = (shown(self.alg.as_deref()), names.join(", "));
+                Err(Unusable::Foreign(format!("its alg is {alg}, and such a key is for {names} here")))
+            }
         }
     }
 
-    fn check_purpose(&self) -> Result<(), Reason> {
-        if self.r#use.as_deref().is_some_and(|purpose| purpose != "sig") {
-            return Err(format!("its use is {}, not \"sig\"", shown(self.r#use.as_deref())));
-        }
-        if self.key_ops.as_ref().is_some_and(|operations| !operations.iter().any(|one| one == "verify")) {
-            return Err("its key_ops do not list \"verify\"".to_owned());
-        }
+    /// Whether it is the key of a shared secret.
+    pub fn is_secret(&self) -> bool {
+        self.kty.as_deref() == Some("oct")
+    }
+
+    fn check_purpose(&self) -> Result<(), Unusable> {
         // A reader of this file could sign tokens of any user, and the gateway does not need the private key.
         if self.d.is_some() {
-            return Err("it is a private key; the file must contain public keys only".to_owned());
+            return Err("it is a private key; a set must contain public keys only".to_owned().into());
+        }
+        if self.r#use.as_deref().is_some_and(|purpose| purpose != "sig") {
+            return Err(Unusable::Foreign(format!("its use is {}, not \"sig\"", shown(self.r#use.as_deref()))));
+        }
+        if self.key_ops.as_ref().is_some_and(|operations| !operations.iter().any(|one| one == "verify")) {
+            return Err(Unusable::Foreign("its key_ops do not list \"verify\"".to_owned()));
         }
         Ok(())
     }
 
-    fn rsa(&self) -> Result<DecodingKey, Reason> {
+    fn rsa(&self) -> Result<DecodingKey, Unusable> {
         let (n, e) = (bytes("n", self.n.as_deref())?, bytes("e", self.e.as_deref())?);
         let (n, e) = (without_leading_zeros(&n), without_leading_zeros(&e));
         let bits = n.first().map_or(0, |first| n.len() * 8 - first.leading_zeros() as usize);
         if !RSA_BITS.contains(&bits) {
-            return Err(format!("it has {bits} bits; from {} to {} can be used", RSA_BITS.start(), RSA_BITS.end()));
+            let (least, most) = (RSA_BITS.start(), RSA_BITS.end());
+            return Err(format!("it has {bits} bits; from {least} to {most} can be used").into());
         }
         let odd = |number: &[u8]| number.last().is_some_and(|last| last % 2 == 1);
         if !odd(n) || !odd(e) || e == [1] || e.len() > RSA_EXPONENT_BYTES_MAX {
-            return Err("its n and e are no public key".to_owned());
+            return Err("its n and e are no public key".to_owned().into());
         }
         Ok(DecodingKey::from_rsa_raw_components(n, e))
     }
 
-    fn p256(&self) -> Result<DecodingKey, Reason> {
-        self.check_curve("P-256")?;
-        let (x, y) = (coordinate("x", self.x.as_deref())?, coordinate("y", self.y.as_deref())?);
+    fn point(&self, algorithm: &'static dyn VerificationAlgorithm, bytes: usize) -> Result<DecodingKey, Unusable> {
+        let (x, y) = (coordinate("x", self.x.as_deref(), bytes)?, coordinate("y", self.y.as_deref(), bytes)?);
         let point = [&[4][..], &x, &y].concat();
-        check_point(&ECDSA_P256_SHA256_FIXED, &point)?;
+        check_point(algorithm, &point)?;
         Ok(DecodingKey::from_ec_der(&point))
     }
 
-    fn ed25519(&self) -> Result<DecodingKey, Reason> {
-        self.check_curve("Ed25519")?;
-        let point = coordinate("x", self.x.as_deref())?;
+    fn ed25519(&self) -> Result<DecodingKey, Unusable> {
+        self.curve(&["Ed25519"])?;
+        let point = coordinate("x", self.x.as_deref(), COORDINATE_BYTES)?;
         check_point(&ED25519, &point)?;
         Ok(DecodingKey::from_ed_der(&point))
     }
@@ -102,11 +142,11 @@ impl Jwk {
         Ok(DecodingKey::from_secret(&secret))
     }
 
-    fn check_curve(&self, known: &str) -> Result<(), Reason> {
-        match self.crv.as_deref() {
-            Some(crv) if crv == known => Ok(()),
-            other => Err(format!("its crv is {}, not \"{known}\"", shown(other))),
-        }
+    /// Which of these curves it is on.
+    fn curve(&self, known: &[&'static str]) -> Result<&'static str, Unusable> {
+        let crv = self.crv.as_deref().ok_or_else(|| "its crv is missing".to_owned())?;
+        let found = known.iter().copied().find(|known| *known == crv);
+        found.ok_or_else(|| Unusable::Foreign(format!("its crv is {}, not {}", shown(Some(crv)), known.join(" or "))))
     }
 }
 
@@ -118,10 +158,10 @@ fn check_point(algorithm: &'static dyn VerificationAlgorithm, point: &[u8]) -> R
     }
 }
 
-fn coordinate(member: &str, text: Option<&str>) -> Result<Vec<u8>, Reason> {
+fn coordinate(member: &str, text: Option<&str>, length: usize) -> Result<Vec<u8>, Reason> {
     let bytes = bytes(member, text)?;
-    if bytes.len() != COORDINATE_BYTES {
-        return Err(format!("its {member} has {} bytes, not {COORDINATE_BYTES}", bytes.len()));
+    if bytes.len() != length {
+        return Err(format!("its {member} has {} bytes, not {length}", bytes.len()));
     }
     Ok(bytes)
 }

@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 
 use super::SECRET_BYTES_MIN;
-use crate::model::secret::Secret;
+use model::secret::Secret;
 
 const OWNER_ONLY: u32 = 0o600;
 /// The rights of the group and of others.

@@ -2,6 +2,7 @@
 //!
 //! A gateway that is given a JWK set and no secret signs nothing: its tokens are made elsewhere.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,17 +11,16 @@ use serde::Serialize;
 
 use super::AuthConfig;
 use super::kept_secret::{KeptSecret, KeptSecretError};
-use super::scopes::Scopes;
-use crate::model::ids::UserId;
-use crate::model::secret::Secret;
+use model::ids::UserId;
+use model::secret::Secret;
 
 /// Made when no key is configured.
 pub const DEVELOPMENT_KEY: KeptSecret =
     KeptSecret { name: "development key", file: "development-key", setting: "auth.hs256_secret" };
 
 /// Why this gateway signs no tokens.
-pub const SIGNS_NOTHING: &str =
-    "no token can be signed here: auth.hs256_secret is empty, and the keys of auth.jwks_file only check";
+pub const SIGNS_NOTHING: &str = "no token can be signed here: auth.hs256_secret is empty, and the keys of a JWK set \
+                                 (auth.jwks_file, auth.jwks_url) only check";
 
 /// Signs tokens that the [`Verifier`](super::Verifier) of the same settings accepts.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl SigningKey {
             let secret = config.hs256_secret.clone();
             return Ok(Some(SigningKey { secret, audience, issuer, ttl_max, kept_at: None }));
         }
-        if config.jwks_file().is_some() {
+        if config.has_key_set() {
             return Ok(None);
         }
         let secret = DEVELOPMENT_KEY.load(data_dir)?;
@@ -75,7 +75,7 @@ impl SigningKey {
     /// Whether [`SigningKey::load`] would make no key: one is configured, or made before.
     pub fn exists(config: &AuthConfig, data_dir: &Path) -> bool {
         let made = || std::fs::metadata(DEVELOPMENT_KEY.path(data_dir)).is_ok_and(|file| file.len() > 0);
-        !config.hs256_secret.is_empty() || config.jwks_file().is_some() || made()
+        !config.hs256_secret.is_empty() || config.has_key_set() || made()
     }
 
     /// Where this key is kept, if it is a development key; `None` when a key is configured.
@@ -94,9 +94,9 @@ impl SigningKey {
         self.sign(user.0.to_string(), "", ttl, wall_now_ms)
     }
 
-    /// The same of a service with this name.
-    pub fn issue_service(&self, name: &str, scopes: Scopes, ttl: Duration, wall_now_ms: u64) -> Issued {
-        self.sign(name.to_owned(), &scopes.to_string(), ttl, wall_now_ms)
+    /// The same of a service with this name. `scope`: words with a space between.
+    pub fn issue_service(&self, name: &str, scope: impl Display, ttl: Duration, wall_now_ms: u64) -> Issued {
+        self.sign(name.to_owned(), &scope.to_string(), ttl, wall_now_ms)
     }
 
     fn sign(&self, sub: String, scope: &str, ttl: Duration, wall_now_ms: u64) -> Issued {

@@ -4,18 +4,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
-use crate::edge::auth::Verifier;
+use crate::auth::{Scopes, Verifier};
 
 const NOW_MS: u64 = 1_795_150_000_123;
 
 fn config(secret: &str) -> AuthConfig {
-    AuthConfig {
-        hs256_secret: Secret::new(secret.to_owned()),
-        audience: "heartline".to_owned(),
-        issuer: String::new(),
-        jwks_file: PathBuf::new(),
-        token_life_max: Duration::ZERO,
-    }
+    AuthConfig { audience: "heartline".to_owned(), ..AuthConfig::of_secret(Secret::new(secret.to_owned())) }
 }
 
 fn load(config: &AuthConfig, data_dir: &Path) -> Result<SigningKey, KeptSecretError> {
@@ -101,7 +95,7 @@ fn the_token_of_a_service_is_no_token_of_a_user() {
     let issued = key.issue_service("42", scopes, Duration::from_secs(3600), NOW_MS);
     let service = verifier.verify_service(&issued.token, NOW_MS).expect("a service");
     assert_eq!((service.name.as_str(), service.scopes), ("42", scopes));
-    assert_eq!(verifier.verify(&issued.token, NOW_MS), Err(crate::edge::auth::TokenError::OfService));
+    assert_eq!(verifier.verify(&issued.token, NOW_MS), Err(crate::auth::TokenError::OfService));
     let of_user = key.issue(UserId(42), Duration::from_secs(3600), NOW_MS);
     let user = verifier.verify_service(&of_user.token, NOW_MS).expect("a good token");
     assert_eq!((user.name.as_str(), user.scopes), ("42", Scopes::default()));

@@ -18,6 +18,7 @@ use super::token_error::TokenError;
 pub const TRIED_MAX: usize = 8;
 
 /// A key that signatures are checked with.
+#[derive(Clone)]
 pub struct CheckingKey {
     pub(super) kid: Option<String>,
     algorithm: Algorithm,
@@ -25,7 +26,8 @@ pub struct CheckingKey {
     validation: Validation,
 }
 
-/// Never empty. Bounded by [`KEYS_MAX`](super::key_set::KEYS_MAX) and the one configured key.
+/// Bounded by [`KEYS_MAX`](super::key_set::KEYS_MAX) for each set, and the one configured key. Empty only until the first answer
+/// of `auth.jwks_url`.
 pub struct Keyring {
     keys: Vec<CheckingKey>,
 }
@@ -53,7 +55,13 @@ impl Keyring {
         self.keys.is_empty()
     }
 
-    /// What a token claims, if it is signed with one of the keys.
+    /// Whether the token names a key that is not among these.
+    pub(super) fn lacks_key_of(&self, token: &str) -> bool {
+        let header = jsonwebtoken::decode_header(token).ok();
+        header.and_then(|header| header.kid).is_some_and(|kid| !self.has(&kid))
+    }
+
+    /// The claims of a token that is signed with one of the keys.
     pub(super) fn claims<C: DeserializeOwned>(&self, token: &str) -> Result<C, TokenError> {
         let header = jsonwebtoken::decode_header(token).map_err(|_| unreadable(token))?;
         // It lists what must be understood to judge the token, and none of that is understood here.
@@ -73,7 +81,7 @@ impl Keyring {
         Err(refusal)
     }
 
-    /// What is wrong with a token that no key fits.
+    /// The fault of a token that no key fits.
     fn without_key(&self, header: &Header) -> TokenError {
         match &header.kid {
             Some(kid) if !self.has(kid) => TokenError::UnknownKid,
@@ -94,7 +102,7 @@ impl Keyring {
     }
 }
 
-/// Of a token whose header cannot be read. To name an algorithm that the library does not know, such as `none`, is no
+/// The fault of a token whose header cannot be read. An algorithm that the library does not know, such as `none`, is no
 /// mistake of the form.
 fn unreadable(token: &str) -> TokenError {
     #[derive(Deserialize)]

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::edge::auth::jwk::Jwk;
-use crate::edge::auth::test_keys::{ALL, EC_1, ED_1, OCT_1, RSA_1, RSA_2, TestKey};
+use crate::auth::jwk::Jwk;
+use crate::auth::test_keys::{ALL, EC_1, ED_1, OCT_1, RSA_1, RSA_2, TestKey};
 
 fn ring(jwks: impl IntoIterator<Item = Value>) -> Keyring {
     let key = |jwk: Value| {
@@ -31,6 +31,21 @@ fn every_sort_of_key_checks_its_own_tokens_and_no_others() {
         assert_eq!(judge(&ring, &key.sign(&claims())), Ok(claims()), "{}", key.kid);
         for other in ALL.into_iter().filter(|other| other.kid != key.kid) {
             assert!(judge(&ring, &other.sign_as(Some(key.kid), &claims())).is_err(), "{} as {}", other.kid, key.kid);
+        }
+    }
+}
+
+#[test]
+fn an_rsa_key_is_for_the_algorithm_that_it_names() {
+    use Algorithm::{PS256, PS384, PS512, RS256, RS384, RS512};
+    let algorithms =
+        [("RS256", RS256), ("RS384", RS384), ("RS512", RS512), ("PS256", PS256), ("PS384", PS384), ("PS512", PS512)];
+    for (name, algorithm) in algorithms {
+        let ring = ring([RSA_1.jwk_with("alg", name)]);
+        let with = |algorithm| judge(&ring, &RSA_1.sign_with(algorithm, Some("rsa-1"), &claims()));
+        assert_eq!(with(algorithm), Ok(claims()), "{name}");
+        for (_, other) in algorithms.into_iter().filter(|(_, other)| *other != algorithm) {
+            assert_eq!(with(other), Err(TokenError::Algorithm), "{other:?} with a key for {name}");
         }
     }
 }

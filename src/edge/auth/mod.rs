@@ -2,17 +2,20 @@
 //!
 //! ```text
 //! auth.hs256_secret, or a development key ([`key`]) ─┐
-//! auth.jwks_file ([`key_set`], key by key in `jwk`) ─┴▶ [`keyring`]: which key signed it? ─▶ [`token`]: is it valid?
+//! auth.jwks_file ([`key_set`], key by key in `jwk`) ─┼▶ [`keyring`]: which key signed it? ─▶ [`token`]: is it valid?
+//! auth.jwks_url ([`key_url`], fetched and kept) ─────┘
 //! ```
 //!
 //! Nothing here logs, stores or returns a token it was given.
 
 pub mod authenticator;
+mod control_scopes;
 mod control_token;
 mod jwk;
 pub mod kept_secret;
 pub mod key;
 pub mod key_set;
+pub mod key_url;
 pub mod keyring;
 mod scopes;
 pub mod token;
@@ -27,8 +30,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::model::secret::Secret;
+use model::secret::Secret;
 
+pub use control_scopes::ControlScopes;
 pub use control_token::{CONTROL_TOKEN, ControlToken};
 pub use kept_secret::{KeptSecret, KeptSecretError};
 pub use key::{Issued, SigningKey};
@@ -48,9 +52,16 @@ pub struct AuthConfig {
     pub hs256_secret: Secret,
     /// A JWK set; empty = none.
     pub jwks_file: PathBuf,
-    /// What `aud` must be or contain; empty = not checked.
+    /// Where a JWK set is published; empty = nowhere.
+    pub jwks_url: String,
+    /// A file of certificates (PEM) that are trusted there, beside those of the system; empty = none.
+    pub jwks_ca: PathBuf,
+    /// How often it is fetched, unless the answer says it.
+    #[serde(with = "humantime_serde")]
+    pub jwks_refresh: Duration,
+    /// The text that `aud` must be or contain; empty = not checked.
     pub audience: String,
-    /// What `iss` must be; empty = not checked.
+    /// The text that `iss` must be; empty = not checked.
     pub issuer: String,
     /// From `iat` to `exp`, at most; 0 = any time.
     #[serde(with = "humantime_serde")]
@@ -58,11 +69,34 @@ pub struct AuthConfig {
 }
 
 impl AuthConfig {
+    /// Tokens of this secret alone, for any audience.
+    pub fn of_secret(hs256_secret: Secret) -> Self {
+        AuthConfig {
+            hs256_secret,
+            jwks_file: PathBuf::new(),
+            jwks_url: String::new(),
+            jwks_ca: PathBuf::new(),
+            jwks_refresh: Duration::ZERO,
+            audience: String::new(),
+            issuer: String::new(),
+            token_life_max: Duration::ZERO,
+        }
+    }
+
     pub fn token_life_max(&self) -> Option<Duration> {
         Some(self.token_life_max).filter(|life| !life.is_zero())
     }
 
     pub fn jwks_file(&self) -> Option<&Path> {
         Some(self.jwks_file.as_path()).filter(|path| !path.as_os_str().is_empty())
+    }
+
+    pub fn jwks_url(&self) -> Option<&str> {
+        Some(self.jwks_url.as_str()).filter(|url| !url.is_empty())
+    }
+
+    /// Whether tokens may be signed by others: a gateway without a secret signs none then.
+    pub fn has_key_set(&self) -> bool {
+        self.jwks_file().is_some() || self.jwks_url().is_some()
     }
 }

@@ -1,15 +1,15 @@
-//! What the token of a service allows.
+//! The scopes of a service's token over gRPC.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// What a service may do. Neither implies the other.
+/// The scopes of a service over gRPC. None implies another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scopes {
     pub read: bool,
     pub write: bool,
-    /// What gateways without a store tell their history services.
+    /// Calls of gateways without a store to their history services.
     pub internal: bool,
 }
 
@@ -22,13 +22,13 @@ impl Scopes {
     pub const INTERNAL: &str = "heartline.internal";
     pub const ALL: Self = Scopes { read: true, write: true, internal: true };
 
-    /// Of the claim `scope`: exact words between spaces.
+    /// Reads the claim `scope`: exact words between spaces.
     pub fn of(claim: Option<&Value>) -> Self {
         let has = |scope: &str| words(claim).any(|word| word == scope);
         Scopes { read: has(Self::READ), write: has(Self::WRITE), internal: has(Self::INTERNAL) }
     }
 
-    /// What both allow.
+    /// The scopes that both have.
     pub fn and(self, other: Scopes) -> Self {
         Scopes {
             read: self.read && other.read,
@@ -43,8 +43,8 @@ pub fn is_of_service(claim: Option<&Value>) -> bool {
     words(claim).any(|word| word.starts_with(OF_SERVICES))
 }
 
-/// Of anything but text, none.
-fn words(claim: Option<&Value>) -> impl Iterator<Item = &str> {
+/// The words of a claim; none if it is no text.
+pub(super) fn words(claim: Option<&Value>) -> impl Iterator<Item = &str> {
     claim.and_then(Value::as_str).unwrap_or_default().split(' ')
 }
 

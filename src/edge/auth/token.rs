@@ -5,18 +5,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::RwLock;
+use futures_util::future::BoxFuture;
+use parking_lot::{Mutex, RwLock};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::AuthConfig;
+use super::control_scopes::ControlScopes;
 use super::key::SigningKey;
 use super::key_set::{self, KeySetError};
+use super::key_url::KeyUrl;
 use super::keyring::{CheckingKey, Keyring};
 use super::scopes::{self, Scopes};
 use super::token_error::TokenError;
-use crate::model::ids::UserId;
-use crate::model::revocation::{TOKEN_ID_BYTES_MAX, TokenMark};
+use model::ids::UserId;
+use model::revocation::{TOKEN_ID_BYTES_MAX, TokenMark};
 
 /// Bytes of a token, at most; a longer one is not looked at.
 pub const TOKEN_BYTES_MAX: usize = 4096;
@@ -46,8 +49,10 @@ pub struct Identity {
 pub struct ServiceIdentity {
     /// The token's `sub`.
     pub name: String,
-    /// What the token allows.
+    /// The scopes of the token over gRPC.
     pub scopes: Scopes,
+    /// The scopes of the token on the control listener.
+    pub control: ControlScopes,
     /// The marks by which the token may have been revoked.
     pub token: TokenMark,
 }
@@ -55,7 +60,10 @@ pub struct ServiceIdentity {
 /// Judges tokens. One signature check per call, so call it once per connection, renewal or request.
 pub struct Verifier {
     keyring: RwLock<Arc<Keyring>>,
+    /// The keys of `source` and of the URL. Its lock orders replacements of the keyring.
+    keys: Mutex<Keys>,
     source: Source,
+    url: Option<Arc<KeyUrl>>,
     audience: Option<String>,
     issuer: Option<String>,
     life_max: Option<Duration>,
@@ -66,6 +74,12 @@ struct Source {
     /// The configured key or the development key.
     secret: Option<Vec<u8>>,
     jwks_file: Option<PathBuf>,
+}
+
+#[derive(Default)]
+struct Keys {
+    of_source: Vec<CheckingKey>,
+    of_url: Vec<CheckingKey>,
 }
 
 /// The claims that matter; others are ignored. `aud` and `iss` may be anything unless they are configured.
@@ -86,24 +100,65 @@ struct Claims {
 impl Verifier {
     /// Accepts tokens signed with `key`, if there is one, or with a key of the configured set.
     pub fn new(config: &AuthConfig, key: Option<&SigningKey>) -> Result<Self, KeySetError> {
+        Self::with_url(config, key, None)
+    }
+
+    /// The same, with the keys of `url` once they are [handed over](Self::use_keys_of_url).
+    pub fn with_url(
+        config: &AuthConfig,
+        key: Option<&SigningKey>,
+        url: Option<Arc<KeyUrl>>,
+    ) -> Result<Self, KeySetError> {
         let secret = key.map(|key| key.bytes().to_vec());
         let source = Source { secret, jwks_file: config.jwks_file().map(PathBuf::from) };
+        let keys = Keys { of_source: source.load()?, of_url: Vec::new() };
         Ok(Verifier {
-            keyring: RwLock::new(Arc::new(source.load()?)),
+            keyring: RwLock::new(Arc::new(keys.ring())),
+            keys: Mutex::new(keys),
             source,
+            url,
             audience: configured(&config.audience),
             issuer: configured(&config.issuer),
             life_max: config.token_life_max(),
         })
     }
 
-    /// Reads the set again; returns how many keys there are now. When it cannot be used, the keys stay as they were.
+    /// Reads the file again, and has the URL fetched; returns how many keys there are now. When it cannot be used, the keys stay as they were.
     /// Connections stay, whatever becomes of the key their token was checked with: a token is good until it ends.
     pub fn reload(&self) -> Result<usize, KeySetError> {
-        let keyring = Arc::new(self.source.load()?);
-        let keys = keyring.len();
+        if let Some(url) = &self.url {
+            url.ask();
+        }
+        let of_source = self.source.load()?;
+        let mut keys = self.keys.lock();
+        keys.of_source = of_source;
+        Ok(self.renew(&keys))
+    }
+
+    /// Replaces the keys of the URL; returns how many keys there are now. Connections stay, as at a reload.
+    pub fn use_keys_of_url(&self, of_url: Vec<CheckingKey>) -> usize {
+        let mut keys = self.keys.lock();
+        keys.of_url = of_url;
+        self.renew(&keys)
+    }
+
+    fn renew(&self, keys: &Keys) -> usize {
+        let keyring = Arc::new(keys.ring());
+        let count = keyring.len();
         *self.keyring.write() = keyring;
-        Ok(keys)
+        count
+    }
+
+    /// Something to wait for before this token is judged: it names an unknown key, and the URL is asked for it. `None`: it
+    /// can be judged now.
+    pub fn awaited_key(&self, token: &str) -> Option<BoxFuture<'static, ()>> {
+        let url = self.url.as_ref()?;
+        if self.lacks_key(token) { url.ask_for_unknown() } else { None }
+    }
+
+    /// Whether the token names an unknown key, and there is a URL to ask for it.
+    pub fn lacks_key(&self, token: &str) -> bool {
+        self.url.is_some() && token.len() <= TOKEN_BYTES_MAX && self.keyring().lacks_key_of(token)
     }
 
     /// The token of a user. `wall_now_ms`: milliseconds since 1970 by the wall clock, here and below.
@@ -122,7 +177,8 @@ impl Verifier {
         let claims = self.claims(token)?;
         let name = claims.sub.as_ref().and_then(Value::as_str).ok_or(TokenError::SubNotString)?.to_owned();
         let (_, token) = self.check_times(&claims, wall_now_ms)?;
-        Ok(ServiceIdentity { name, scopes: Scopes::of(claims.scope.as_ref()), token })
+        let scope = claims.scope.as_ref();
+        Ok(ServiceIdentity { name, scopes: Scopes::of(scope), control: ControlScopes::of(scope), token })
     }
 
     fn claims(&self, token: &str) -> Result<Claims, TokenError> {
@@ -183,13 +239,25 @@ impl Verifier {
     }
 }
 
+impl Keys {
+    /// Of one `kid`, the key of the source counts.
+    fn ring(&self) -> Keyring {
+        let is_new = |key: &&CheckingKey| key.kid.is_none() || self.of_source.iter().all(|other| other.kid != key.kid);
+        Keyring::new(self.of_source.iter().chain(self.of_url.iter().filter(is_new)).cloned().collect())
+    }
+}
+
 impl Source {
-    fn load(&self) -> Result<Keyring, KeySetError> {
+    fn load(&self) -> Result<Vec<CheckingKey>, KeySetError> {
         let mut keys: Vec<_> = self.secret.iter().map(|secret| CheckingKey::hs256(secret)).collect();
         if let Some(path) = &self.jwks_file {
-            keys.extend(key_set::load(path)?);
+            let set = key_set::load(path)?;
+            if let Some(warning) = set.warning(&key_set::origin_of(path)) {
+                tracing::warn!(event = "keys_skipped", "{warning}");
+            }
+            keys.extend(set.keys);
         }
-        Ok(Keyring::new(keys))
+        Ok(keys)
     }
 }
 

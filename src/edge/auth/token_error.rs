@@ -1,4 +1,4 @@
-//! What is wrong with a token.
+//! The faults of tokens.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ pub enum TokenError {
     LifeTooLong,
     /// It is for services, and was shown as the token of a user.
     OfService,
-    /// Of a service: a revoked token of a user is told apart from a bad one.
+    /// A service's token is revoked. A user's revoked token is told apart from bad ones instead.
     Revoked,
     /// Nothing but `exp` is wrong: a newer token of the same issuer would do.
     Expired,

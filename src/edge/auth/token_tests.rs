@@ -6,7 +6,7 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::secret::Secret;
+use model::secret::Secret;
 
 const SECRET: &str = "a-key-for-tests-only-0123456789abcdef";
 const NOW: u64 = 1_795_150_000;
@@ -14,11 +14,9 @@ const NOW_MS: u64 = NOW * 1000;
 
 fn verifier_for(audience: &str, issuer: &str) -> Verifier {
     let config = AuthConfig {
-        hs256_secret: Secret::new(SECRET.to_owned()),
         audience: audience.to_owned(),
         issuer: issuer.to_owned(),
-        jwks_file: PathBuf::new(),
-        token_life_max: Duration::ZERO,
+        ..AuthConfig::of_secret(Secret::new(SECRET.to_owned()))
     };
     let key = SigningKey::load(&config, std::path::Path::new("/nowhere")).expect("a configured key");
     Verifier::new(&config, key.as_ref()).expect("keys")
@@ -73,6 +71,40 @@ fn reason(answer: Result<Identity, TokenError>) -> &'static str {
     match answer {
         Err(TokenError::Expired) | Ok(_) => panic!("not refused as bad: {answer:?}"),
         Err(error) => error.cause(),
+    }
+}
+
+/// The claims of access tokens as these providers issue them.
+#[test]
+fn tokens_of_common_providers_are_accepted() {
+    let times = json!({"iat": NOW - 1, "exp": NOW + 300});
+    let providers = [
+        (
+            "https://id.example.com/realms/video",
+            "heartline",
+            json!({"sub": "42", "jti": "onrtro:5d1f", "typ": "Bearer", "azp": "app", "sid": "b7a2", "acr": "1",
+                "aud": ["heartline", "account"], "scope": "openid profile email", "email_verified": false,
+                "realm_access": {"roles": ["offline_access"]}, "resource_access": {"account": {"roles": []}}}),
+        ),
+        (
+            "https://tenant.eu.auth0.com/",
+            "https://heartline.example.com/",
+            json!({"sub": "42", "azp": "My0pp", "gty": "password", "permissions": [], "scope": "openid profile",
+                "aud": ["https://heartline.example.com/", "https://tenant.eu.auth0.com/userinfo"]}),
+        ),
+        (
+            "https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_Pool",
+            "",
+            json!({"sub": "42", "client_id": "3n4b", "token_use": "access", "origin_jti": "c0", "event_id": "e1",
+                "cognito:groups": ["viewers"], "version": 2, "auth_time": NOW - 9, "scope": "openid", "username": "anna"}),
+        ),
+    ];
+    for (issuer, audience, mut claims) in providers {
+        let members = claims.as_object_mut().expect("an object");
+        members.extend(times.as_object().expect("an object").clone());
+        members.insert("iss".to_owned(), json!(issuer));
+        let answer = verifier_for(audience, issuer).verify(&sign(&claims), NOW_MS);
+        assert_eq!(answer.map(|identity| identity.user.0), Ok(42), "{issuer}");
     }
 }
 

@@ -1,8 +1,8 @@
 //! Every close code, in one table. The number tells the client whether to come back.
 
-use crate::domain::devices::inbox::CloseRequest;
-use crate::edge::auth::TokenError;
-use crate::edge::protocol::frame::ServerFrame;
+use crate::auth::TokenError;
+use crate::protocol::frame::ServerFrame;
+use domain::devices::inbox::CloseRequest;
 
 /// The range of the random delay before a client reconnects after a `bye`, so that not all reconnect at once.
 const RECONNECT_AFTER_MS: std::ops::RangeInclusive<u64> = 200..=10_000;

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use super::close;
 use super::conversation::Conversation;
 use super::end::End;
-use crate::edge::context::ConnectionContext;
+use crate::context::ConnectionContext;
 
-/// What these lines are filtered by.
+/// The target of these lines, for the filter of the log.
 pub const TARGET: &str = module_path!();
 
 /// How long the first line waits for a frame of the client. With the token in the upgrade, the device is named in a `hello`
@@ -17,7 +17,7 @@ const DEVICE_WAIT: Duration = Duration::from_secs(1);
 
 /// From the welcome to the end.
 pub struct ConnectionLog {
-    /// Of the client, as far as proxies name it.
+    /// The address of the client, as far as proxies name it.
     address: IpAddr,
     since: Instant,
     /// Whether the first line is still to come.
@@ -36,7 +36,7 @@ impl ConnectionLog {
 
     /// Writes the first line as soon as the client has sent a frame, or has sent none for too long.
     pub fn proceed(&mut self, conversation: &Conversation, context: &ConnectionContext, now: Instant) {
-        if self.waits && (conversation.has_heard() || now >= self.since + DEVICE_WAIT) {
+        if self.waits && (conversation.has_received() || now >= self.since + DEVICE_WAIT) {
             self.connected(conversation, context);
         }
     }

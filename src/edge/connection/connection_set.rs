@@ -14,7 +14,7 @@ use tokio::task::{coop, yield_now};
 use super::end::End;
 use super::live_socket::LiveSocket;
 use super::scratch_buffers::ScratchBuffers;
-use crate::domain::devices::ready_list::{Notifier, ReadyList};
+use domain::devices::ready_list::{Notifier, ReadyList};
 
 /// The sockets that are served before other tasks of the thread get their turn.
 const SERVED_TOGETHER_MAX: usize = 256;
@@ -29,7 +29,7 @@ pub struct ConnectionSet {
     leave_before: Cell<Option<Instant>>,
 }
 
-/// A socket's place in the connection set, given back when dropped. The place is empty until the socket is welcomed.
+/// A socket's slot in the connection set, given back when dropped. The slot is empty until the socket is welcomed.
 pub struct SetEntry {
     connection_set: Rc<ConnectionSet>,
     number: usize,

@@ -11,7 +11,7 @@ use super::inflow::{Inflow, InflowQuota, LimitExceeded, Used};
 
 /// Input of a socket.
 #[derive(Debug)]
-pub enum Heard {
+pub enum Received {
     Text(Utf8Bytes),
     Binary(Bytes),
     /// A ping or a pong; pings are answered already.
@@ -31,7 +31,7 @@ pub enum Heard {
 pub struct Decoder {
     context: WebSocketContext,
     inflow: Inflow,
-    /// What was read; the context has taken it up to `taken`.
+    /// The bytes read; the context has taken those up to `taken`.
     read: Vec<u8>,
     taken: usize,
     /// The last look found no whole message.
@@ -71,21 +71,21 @@ impl Decoder {
     }
 
     /// The next message, if one is whole. What has to be said in answer to it is appended to `answers`.
-    pub fn next(&mut self, answers: &mut Vec<u8>) -> Option<Heard> {
+    pub fn next(&mut self, answers: &mut Vec<u8>) -> Option<Received> {
         let mut memory = Memory { read: &self.read, taken: &mut self.taken, answers };
         let heard = match self.context.read(&mut memory) {
             Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.exhausted = true;
                 return None;
             }
-            Ok(message) => heard(message),
-            Err(Error::Capacity(_)) => Heard::Wrong(CloseReason::TooBig),
-            Err(Error::Utf8(_)) => Heard::Wrong(CloseReason::Utf8),
-            Err(Error::Protocol(_)) => Heard::Wrong(CloseReason::Protocol),
-            Err(_) => Heard::Lost,
+            Ok(message) => received(message),
+            Err(Error::Capacity(_)) => Received::Wrong(CloseReason::TooBig),
+            Err(Error::Utf8(_)) => Received::Wrong(CloseReason::Utf8),
+            Err(Error::Protocol(_)) => Received::Wrong(CloseReason::Protocol),
+            Err(_) => Received::Lost,
         };
         // A pong waits for the next look.
-        if matches!(heard, Heard::Alive) {
+        if matches!(heard, Received::Alive) {
             self.flush(answers);
         }
         Some(heard)
@@ -108,23 +108,23 @@ impl Decoder {
     }
 }
 
-impl Heard {
+impl Received {
     /// Bytes of a message of the client's own.
     pub fn bytes(&self) -> usize {
         match self {
-            Heard::Text(text) => text.len(),
-            Heard::Binary(bytes) => bytes.len(),
-            Heard::Alive | Heard::Closed(_) | Heard::Lost | Heard::Wrong(_) => 0,
+            Received::Text(text) => text.len(),
+            Received::Binary(bytes) => bytes.len(),
+            Received::Alive | Received::Closed(_) | Received::Lost | Received::Wrong(_) => 0,
         }
     }
 }
 
-fn heard(message: Message) -> Heard {
+fn received(message: Message) -> Received {
     match message {
-        Message::Text(text) => Heard::Text(text),
-        Message::Binary(bytes) => Heard::Binary(bytes),
-        Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => Heard::Alive,
-        Message::Close(frame) => Heard::Closed(frame.map_or(1005, |frame| frame.code.into())),
+        Message::Text(text) => Received::Text(text),
+        Message::Binary(bytes) => Received::Binary(bytes),
+        Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => Received::Alive,
+        Message::Close(frame) => Received::Closed(frame.map_or(1005, |frame| frame.code.into())),
     }
 }
 

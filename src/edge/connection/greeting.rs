@@ -7,17 +7,17 @@ use std::time::Instant;
 use super::close::CloseReason;
 use super::connection_set::SetEntry;
 use super::conversation::{Conversation, STRIKES_MAX};
-use super::decoder::Heard;
+use super::decoder::Received;
 use super::live_socket::LiveSocket;
 use super::socket::Socket;
-use crate::domain::devices::client::Client;
-use crate::edge::auth::{Identity, TokenError};
-use crate::edge::context::ConnectionContext;
-use crate::edge::limits::connection_limiter::ConnectionPermit;
-use crate::edge::limits::quota::Rate;
-use crate::edge::protocol::frame::{ErrorCode, Hello, Operation, ServerFrame, Welcome};
-use crate::edge::protocol::json;
-use crate::model::visitor::Visitor;
+use crate::auth::{Identity, TokenError};
+use crate::context::ConnectionContext;
+use crate::limits::connection_limiter::ConnectionPermit;
+use crate::limits::quota::Rate;
+use crate::protocol::frame::{ErrorCode, Hello, Operation, ServerFrame, Welcome};
+use crate::protocol::json;
+use domain::devices::client::Client;
+use model::visitor::Visitor;
 
 /// The client of a socket.
 pub struct SocketClient {
@@ -75,12 +75,12 @@ pub async fn greet(
             let address = client.address;
             tracing::debug!(event = "connection_refused", %address, code, cause, "connection refused before its welcome");
             if let Some(bye) = reason.bye(rand::random()) {
-                // Heard or not, the close comes next.
-                let _ = say(&mut socket, &context, &bye).await;
+                // Received or not, the close comes next.
+                let _ = send(&mut socket, &context, &bye).await;
             }
             socket.close(reason).await;
         }
-        Err(Failed::ClosedByClient(code)) => socket.part(code).await,
+        Err(Failed::ClosedByClient(code)) => socket.answer_close(code).await,
         Err(Failed::Lost) => socket.lose(),
     }
     None
@@ -92,21 +92,21 @@ async fn wait_for_hello(socket: &mut Socket, context: &ConnectionContext) -> Res
     let mut strikes = 0;
     let mut used_up = 0;
     loop {
-        let heard = socket.hear().await;
+        let heard = socket.receive().await;
         if !rate.allow(1, &context.quota, Instant::now()) {
             return Err(Failed::Close(CloseReason::TooFast));
         }
         let text = match heard {
-            Heard::Text(text) => text,
-            Heard::Binary(_) => return Err(Failed::Close(CloseReason::MessageType)),
-            Heard::Alive => continue,
-            Heard::Closed(code) => return Err(Failed::ClosedByClient(code)),
-            Heard::Lost => return Err(Failed::Lost),
-            Heard::Wrong(reason) => return Err(Failed::Close(reason)),
+            Received::Text(text) => text,
+            Received::Binary(_) => return Err(Failed::Close(CloseReason::MessageType)),
+            Received::Alive => continue,
+            Received::Closed(code) => return Err(Failed::ClosedByClient(code)),
+            Received::Lost => return Err(Failed::Lost),
+            Received::Wrong(reason) => return Err(Failed::Close(reason)),
         };
         let malformed = match json::decode(&text, &context.frame_limits()) {
             Ok(frame) => match (frame.operation, frame.seq) {
-                (Operation::Hello(hello), seq) if seq > used_up => return introduce(context, hello, seq),
+                (Operation::Hello(hello), seq) if seq > used_up => return introduce(context, hello, seq).await,
                 (Operation::Hello(_), seq) => (Some(seq), format!("seq: must be greater than {used_up}")),
                 _ => return Err(Failed::Close(CloseReason::NotHello)),
             },
@@ -116,15 +116,16 @@ async fn wait_for_hello(socket: &mut Socket, context: &ConnectionContext) -> Res
         let (seq, message) = malformed;
         used_up = used_up.max(seq.unwrap_or(0));
         strikes += 1;
-        say(socket, context, &ServerFrame::Error { seq, code: ErrorCode::Invalid, message }).await?;
+        send(socket, context, &ServerFrame::Error { seq, code: ErrorCode::Invalid, message }).await?;
         if strikes >= STRIKES_MAX {
             return Err(Failed::Close(CloseReason::Invalid));
         }
     }
 }
 
-fn introduce(context: &ConnectionContext, hello: Hello, seq: u32) -> Result<Introduction, Failed> {
+async fn introduce(context: &ConnectionContext, hello: Hello, seq: u32) -> Result<Introduction, Failed> {
     let token = hello.token.as_ref().ok_or(Failed::Close(CloseReason::NoToken))?;
+    context.authenticator.await_key(token.expose()).await;
     let identity = context.authenticator.identify(token.expose()).map_err(|error| Failed::Close(error.into()))?;
     Ok(Introduction { identity, hello, seq })
 }
@@ -156,11 +157,11 @@ async fn welcome(
         expires: identity.expires_ms,
         limits: context.welcome_limits(),
     }));
-    say(socket, &context, &welcome).await?;
+    send(socket, &context, &welcome).await?;
     Ok(Conversation::new(context, registration, &identity, hello, seq, arrival.flag, Instant::now()))
 }
 
-async fn say(socket: &mut Socket, context: &ConnectionContext, frame: &ServerFrame) -> Result<(), Failed> {
-    let said = socket.tell(|out| out.text(|text| json::encode_into(frame, &context.reading, text))).await;
+async fn send(socket: &mut Socket, context: &ConnectionContext, frame: &ServerFrame) -> Result<(), Failed> {
+    let said = socket.send_and_flush(|out| out.text(|text| json::encode_into(frame, &context.reading, text))).await;
     said.map_err(|_| Failed::Lost)
 }

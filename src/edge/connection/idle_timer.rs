@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::edge::limits::config::SocketConfig;
+use crate::limits::config::SocketConfig;
 
 /// Pings after a while of silence, and gives up when that is not answered.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub struct IdleTimer {
     pinged: bool,
 }
 
-/// What silence calls for.
+/// The step that is due after a silence.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Due {
     Nothing,

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use tokio_tungstenite::tungstenite::protocol::frame::FrameHeader;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::OpCode;
 
-use crate::edge::limits::config::{LimitsConfig, SocketConfig};
-use crate::edge::limits::quota::{Quota, Rate};
+use crate::limits::config::{LimitsConfig, SocketConfig};
+use crate::limits::quota::{Quota, Rate};
 
 /// First two bytes, length, mask.
 const HEAD_BYTES_MAX: usize = 14;
@@ -34,7 +34,7 @@ pub struct InflowQuota {
     message_timeout: Duration,
 }
 
-/// What one client has used of its [`InflowQuota`].
+/// One client's use of its [`InflowQuota`].
 #[derive(Debug)]
 pub struct Used {
     bytes: Rate,
@@ -117,7 +117,7 @@ struct Walk {
     /// As much of a head as has come.
     head: [u8; HEAD_BYTES_MAX],
     held: usize,
-    /// What is still to come of the current frame.
+    /// Bytes of the current frame that are still to come.
     payload: u64,
     /// Whether the current frame ends a message.
     last: bool,

@@ -17,15 +17,15 @@ use tokio::time::Sleep;
 use super::close::CloseReason;
 use super::connection_log::ConnectionLog;
 use super::conversation::Conversation;
-use super::decoder::Heard;
+use super::decoder::Received;
 use super::end::End;
 use super::idle_timer::{Due, IdleTimer};
 use super::socket::Socket;
-use crate::domain::ingest::submit_queue::LargeFramePermit;
-use crate::edge::context::ConnectionContext;
-use crate::edge::limits::connection_limiter::ConnectionPermit;
-use crate::edge::limits::quota::Rate;
-use crate::edge::protocol::json;
+use crate::context::ConnectionContext;
+use crate::limits::connection_limiter::ConnectionPermit;
+use crate::limits::quota::Rate;
+use crate::protocol::json;
+use domain::ingest::submit_queue::LargeFramePermit;
 
 /// How long the timer sleeps without a deadline.
 const NO_DEADLINE: Duration = Duration::from_secs(3600);
@@ -51,7 +51,7 @@ pub struct LiveSocket {
     silence: IdleTimer,
     /// When reading stopped because the conversation waits or the peer does not read; client clocks stand still
     /// meanwhile.
-    deaf_since: Option<Instant>,
+    reading_paused_since: Option<Instant>,
     /// Boxed, since most sockets are not leaving.
     leaving: Option<Box<Leaving>>,
     /// Room in the submit queue, or a permit for a large frame, while the conversation waits for it.
@@ -66,7 +66,7 @@ pub struct LiveSocket {
     at_end: Box<AtEnd>,
 }
 
-/// What is needed at the beginning and at the end only: behind a pointer, so that the rest stays small.
+/// The state for the beginning and the end of a socket alone: behind a pointer, so that the rest stays small.
 struct AtEnd {
     log: ConnectionLog,
     /// Given back.
@@ -90,7 +90,7 @@ impl LiveSocket {
             conversation,
             rate: Rate::new(now),
             silence: IdleTimer::new(now),
-            deaf_since: None,
+            reading_paused_since: None,
             leaving: None,
             room: None,
             look: true,
@@ -116,12 +116,12 @@ impl LiveSocket {
 
     /// Handles the contents of the inbox, and sends the answers.
     pub fn serve(&mut self, now: Instant) {
-        // What is stuck must go first; the task looks when it has gone.
+        // Stuck bytes must go first; the task looks when they have gone.
         if self.socket.is_stuck() || self.end.is_some() {
             return;
         }
         self.conversation.advance(now);
-        self.end = self.say(&mut Context::from_waker(Waker::noop())).err();
+        self.end = self.send_frames(&mut Context::from_waker(Waker::noop())).err();
         if self.end.is_some() || self.needs_its_task(now) {
             self.wake();
         }
@@ -146,10 +146,10 @@ impl LiveSocket {
         context.metrics.connections.dec();
         at_end.log.disconnected(&conversation, &context, &end);
         drop(context);
-        conversation.part();
+        conversation.close();
         match end {
             End::Close(reason) => Box::pin(socket.close(reason)).await,
-            End::ClosedByClient(code) => Box::pin(socket.part(code)).await,
+            End::ClosedByClient(code) => Box::pin(socket.answer_close(code)).await,
             End::Lost => socket.lose(),
         }
         // Others may come in its place.
@@ -162,10 +162,10 @@ impl LiveSocket {
         loop {
             let now = Instant::now();
             if self.flushed(cx)? {
-                self.say_what_there_is(cx, now)?;
+                self.send_what_is_ready(cx, now)?;
                 if self.socket.is_stuck()
                     || self.expires(now, false)
-                    || self.hear(cx, now)?
+                    || self.receive(cx, now)?
                     || self.poll_waits(cx, now)
                     || self.expires(now, true)
                 {
@@ -173,7 +173,7 @@ impl LiveSocket {
                 }
             } else {
                 self.listens(now);
-                // What others wait for goes on: it must not depend on what this peer reads.
+                // Reads, room and permits that others wait for go on: they must not depend on how much this peer reads.
                 self.poll_waits(cx, now);
                 self.conversation.give_way();
             }
@@ -199,11 +199,11 @@ impl LiveSocket {
         Ok(true)
     }
 
-    fn say_what_there_is(&mut self, cx: &mut Context<'_>, now: Instant) -> Result<(), End> {
+    fn send_what_is_ready(&mut self, cx: &mut Context<'_>, now: Instant) -> Result<(), End> {
         if std::mem::take(&mut self.look) {
             self.conversation.advance(now);
         }
-        self.say(cx)?;
+        self.send_frames(cx)?;
         match self.conversation.ended() {
             Some(reason) if !self.socket.is_stuck() => Err(self.goodbye(cx, reason)),
             _ => Ok(()),
@@ -211,12 +211,12 @@ impl LiveSocket {
     }
 
     /// Sends the frames of the conversation, as far as the peer reads them.
-    fn say(&mut self, cx: &mut Context<'_>) -> Result<(), End> {
+    fn send_frames(&mut self, cx: &mut Context<'_>) -> Result<(), End> {
         let LiveSocket { socket, conversation, context, .. } = self;
-        while conversation.has_to_say() && !socket.is_stuck() {
-            socket.say(cx, |out| {
+        while conversation.has_frames() && !socket.is_stuck() {
+            socket.send(cx, |out| {
                 while out.has_room()
-                    && let Some(frame) = conversation.say()
+                    && let Some(frame) = conversation.next_frame()
                 {
                     out.text(|text| json::encode_into(&frame, &context.reading, text));
                 }
@@ -229,41 +229,41 @@ impl LiveSocket {
     fn goodbye(&mut self, cx: &mut Context<'_>, reason: CloseReason) -> End {
         let Some(bye) = reason.bye(rand::random()) else { return End::Close(reason) };
         let reading = &self.context.reading;
-        match self.socket.say(cx, |out| out.text(|text| json::encode_into(&bye, reading, text))) {
+        match self.socket.send(cx, |out| out.text(|text| json::encode_into(&bye, reading, text))) {
             Ok(()) => End::Close(reason),
             Err(error) => error.into(),
         }
     }
 
     /// Takes in one message, if there is one and it may be read.
-    fn hear(&mut self, cx: &mut Context<'_>, now: Instant) -> Result<bool, End> {
+    fn receive(&mut self, cx: &mut Context<'_>, now: Instant) -> Result<bool, End> {
         if !self.listens(now) {
             return Ok(false);
         }
-        let Poll::Ready(heard) = self.socket.poll_hear(cx, now) else { return Ok(false) };
+        let Poll::Ready(heard) = self.socket.poll_receive(cx, now) else { return Ok(false) };
         self.silence.broken(now);
         if !self.rate.allow(1, &self.context.quota, now) {
             self.conversation.end_now(CloseReason::TooFast);
         }
         match heard {
-            Heard::Text(text) => {
-                let is_first = !self.conversation.has_heard();
-                self.conversation.hear(&text, now);
+            Received::Text(text) => {
+                let is_first = !self.conversation.has_received();
+                self.conversation.receive(&text, now);
                 if is_first {
                     self.at_end.log.proceed(&self.conversation, &self.context, now);
                 }
-                // What waits for the beats before it waits for answers that may be there already, unrung.
+                // A frame that waits for earlier beats waits for answers that may be there already, unannounced.
                 self.look = !self.conversation.listens();
             }
-            Heard::Alive => {}
-            Heard::Binary(_) => return Err(End::Close(CloseReason::MessageType)),
-            Heard::Closed(code) => {
+            Received::Alive => {}
+            Received::Binary(_) => return Err(End::Close(CloseReason::MessageType)),
+            Received::Closed(code) => {
                 self.leaving = Some(Box::new(Leaving::Closed { code, until: now + PARTING_MAX }));
                 self.conversation.hurry(now);
                 self.look = true;
             }
-            Heard::Lost => return Err(End::Lost),
-            Heard::Wrong(reason) => return Err(End::Close(reason)),
+            Received::Lost => return Err(End::Lost),
+            Received::Wrong(reason) => return Err(End::Close(reason)),
         }
         Ok(true)
     }
@@ -276,8 +276,8 @@ impl LiveSocket {
     fn listens(&mut self, now: Instant) -> bool {
         let listens = self.conversation.listens() && !self.socket.is_stuck() && !self.is_closed();
         if !listens {
-            self.deaf_since.get_or_insert(now);
-        } else if let Some(since) = self.deaf_since.take() {
+            self.reading_paused_since.get_or_insert(now);
+        } else if let Some(since) = self.reading_paused_since.take() {
             self.rate.stood_still(now - since, now);
             self.socket.stood_still(now - since, now);
             self.silence.broken(now);
@@ -288,7 +288,7 @@ impl LiveSocket {
     /// Whether the conversation ends with its token now.
     fn expires(&mut self, now: Instant, all_read: bool) -> bool {
         let expires = self.conversation.expires(now, all_read);
-        // What was to be told late is told before the end.
+        // Deferred answers are sent before the end.
         self.look |= expires;
         expires
     }
@@ -362,13 +362,13 @@ impl LiveSocket {
     }
 
     fn listen_to_silence(&mut self, cx: &mut Context<'_>, now: Instant) -> Result<(), End> {
-        if self.deaf_since.is_some() {
+        if self.reading_paused_since.is_some() {
             return Ok(());
         }
         match self.silence.due(&self.context.socket, now) {
             Due::Nothing => Ok(()),
             Due::Close => Err(End::Close(CloseReason::Idle)),
-            Due::Ping => self.socket.say(cx, |out| out.ping()).map_err(|_| End::Lost),
+            Due::Ping => self.socket.send(cx, |out| out.ping()).map_err(|_| End::Lost),
         }
     }
 
@@ -381,8 +381,8 @@ impl LiveSocket {
         if let Some(until) = self.socket.stuck_until() {
             return leave.map_or(until, |leave| leave.min(until));
         }
-        let silence = self.deaf_since.is_none().then(|| self.silence.next(&self.context.socket));
-        let log = if self.conversation.has_heard() { None } else { self.at_end.log.deadline() };
+        let silence = self.reading_paused_since.is_none().then(|| self.silence.next(&self.context.socket));
+        let log = if self.conversation.has_received() { None } else { self.at_end.log.deadline() };
         let deadlines = [silence, leave, self.conversation.next_deadline(), log];
         deadlines.into_iter().flatten().min().unwrap_or(now + NO_DEADLINE)
     }
@@ -395,7 +395,7 @@ impl LiveSocket {
             || self.conversation.waits_for_room()
             || self.conversation.waits_for_permit()
             || self.room.is_some()
-            || (self.deaf_since.is_some() && self.conversation.listens())
+            || (self.reading_paused_since.is_some() && self.conversation.listens())
             || self.may_leave(now)
             || self.next_deadline(now) < self.wakes_at
     }

@@ -10,11 +10,11 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use super::decoder::Decoder;
 use super::inflow::InflowQuota;
-use crate::edge::limits::config::{LimitsConfig, SocketConfig};
-use crate::edge::metrics::Metrics;
-use crate::edge::metrics::traffic::Flow;
+use crate::limits::config::{LimitsConfig, SocketConfig};
+use crate::metrics::Metrics;
+use crate::metrics::traffic::Flow;
 
-/// Of one read. Most reads bring one frame of some hundred bytes; tungstenite fills as much with zeroes for each.
+/// The most bytes of one read. Most reads bring a frame of some hundred bytes; tungstenite zeroes as much each time.
 pub const READ_BYTES: usize = 4 * 1024;
 
 /// Neither shared between threads nor held across an await.

@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, O
 use tokio_tungstenite::tungstenite::protocol::frame::{Frame, FrameHeader};
 
 use super::close::{self, CloseReason};
-use super::decoder::{Decoder, Heard};
+use super::decoder::{Decoder, Received};
 use super::inflow::{LimitExceeded, Used};
 use super::scratch_buffers::{Buffers, ScratchBuffers};
 use super::stream::Stream;
@@ -74,7 +74,7 @@ impl Socket {
     }
 
     /// The next message. Not to be asked while it [`is_stuck`](Self::is_stuck), since pings are answered at once.
-    pub fn poll_hear(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<Heard> {
+    pub fn poll_receive(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<Received> {
         loop {
             if let Some(heard) = self.decode(cx) {
                 return Poll::Ready(heard);
@@ -86,15 +86,15 @@ impl Socket {
     }
 
     /// The next message, once what waits has been sent. Cancel-safe.
-    pub async fn hear(&mut self) -> Heard {
+    pub async fn receive(&mut self) -> Received {
         if self.flush().await.is_err() {
-            return Heard::Lost;
+            return Received::Lost;
         }
-        poll_fn(|cx| self.poll_hear(cx, Instant::now())).await
+        poll_fn(|cx| self.poll_receive(cx, Instant::now())).await
     }
 
-    /// What has been read already.
-    fn decode(&mut self, cx: &mut Context<'_>) -> Option<Heard> {
+    /// Decodes the bytes read so far.
+    fn decode(&mut self, cx: &mut Context<'_>) -> Option<Received> {
         let decoder = self.decoder.as_mut()?;
         let mut answers = std::mem::take(&mut self.scratch.buffers.borrow_mut().out);
         let heard = decoder.next(&mut answers);
@@ -103,15 +103,15 @@ impl Socket {
         {
             self.scratch.rest(decoder);
         }
-        let sent = self.send(cx, &answers);
+        let sent = self.send_bytes(cx, &answers);
         answers.clear();
         self.scratch.buffers.borrow_mut().out = answers;
         let heard = heard?;
         self.scratch.flow.heard(heard.bytes());
-        Some(if sent.is_ok() { heard } else { Heard::Lost })
+        Some(if sent.is_ok() { heard } else { Received::Lost })
     }
 
-    fn poll_read(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<Result<(), Heard>> {
+    fn poll_read(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<Result<(), Received>> {
         let Some(reads_left) = self.reads_left.checked_sub(1) else {
             self.reads_left = READS_MAX;
             cx.waker().wake_by_ref();
@@ -126,12 +126,12 @@ impl Socket {
         };
         self.reads_left = reads_left;
         let fed = match result {
-            Ok(()) if read.filled().is_empty() => Err(Heard::Lost),
+            Ok(()) if read.filled().is_empty() => Err(Received::Lost),
             Ok(()) => {
-                let excess = |excess: LimitExceeded| Heard::Wrong(excess.into());
+                let excess = |excess: LimitExceeded| Received::Wrong(excess.into());
                 self.feed(read.filled(), now).map_err(excess)
             }
-            Err(_) => Err(Heard::Lost),
+            Err(_) => Err(Received::Lost),
         };
         Poll::Ready(fed)
     }
@@ -148,23 +148,23 @@ impl Socket {
     }
 
     /// Sends the frames of `write`: at once, or later what the kernel does not take now.
-    pub fn say(&mut self, cx: &mut Context<'_>, write: impl FnOnce(&mut Outgoing<'_>)) -> Result<(), SendError> {
+    pub fn send(&mut self, cx: &mut Context<'_>, write: impl FnOnce(&mut Outgoing<'_>)) -> Result<(), SendError> {
         let scratch = self.scratch.clone();
         let buffers = &mut *scratch.buffers.borrow_mut();
         write(&mut Outgoing { buffers, scratch: &scratch });
-        let sent = self.send(cx, &buffers.out);
+        let sent = self.send_bytes(cx, &buffers.out);
         buffers.out.clear();
         sent
     }
 
     /// The same, and waits until the kernel has it.
-    pub async fn tell(&mut self, write: impl FnOnce(&mut Outgoing<'_>)) -> Result<(), SendError> {
+    pub async fn send_and_flush(&mut self, write: impl FnOnce(&mut Outgoing<'_>)) -> Result<(), SendError> {
         let mut write = Some(write);
-        poll_fn(|cx| Poll::Ready(write.take().map_or(Ok(()), |write| self.say(cx, write)))).await?;
+        poll_fn(|cx| Poll::Ready(write.take().map_or(Ok(()), |write| self.send(cx, write)))).await?;
         self.flush().await
     }
 
-    fn send(&mut self, cx: &mut Context<'_>, mut bytes: &[u8]) -> Result<(), SendError> {
+    fn send_bytes(&mut self, cx: &mut Context<'_>, mut bytes: &[u8]) -> Result<(), SendError> {
         if bytes.is_empty() {
             return Ok(());
         }
@@ -223,12 +223,12 @@ impl Socket {
     }
 
     /// Answers the close of the peer, then ends the connection.
-    pub async fn part(mut self, code: u16) {
+    pub async fn answer_close(mut self, code: u16) {
         self.scratch.metrics.closed(code);
         let mut answer = Vec::new();
         self.decoder.iter_mut().for_each(|decoder| decoder.answer_close(&mut answer));
         // Whatever goes wrong now, the connection ends.
-        let _ = poll_fn(|cx| Poll::Ready(self.send(cx, &answer))).await;
+        let _ = poll_fn(|cx| Poll::Ready(self.send_bytes(cx, &answer))).await;
         let _ = tokio::time::timeout(LINGER, poll_fn(|cx| self.poll_flush(cx))).await;
         let _ = self.stream.shutdown().await;
     }
@@ -239,7 +239,7 @@ impl Socket {
         self.scratch.metrics.closed(code);
         // Whatever goes wrong now, the connection ends. A client that was too slow has this long to read what waits for
         // it.
-        let said = poll_fn(|cx| Poll::Ready(self.say(cx, |out| out.close(code, text)))).await;
+        let said = poll_fn(|cx| Poll::Ready(self.send(cx, |out| out.close(code, text)))).await;
         if said.is_ok() {
             let _ = tokio::time::timeout(LINGER, poll_fn(|cx| self.poll_flush(cx))).await;
         }

@@ -20,18 +20,18 @@ use super::greeting::{self, SocketClient};
 use super::live_socket::LiveSocket;
 use super::socket::Socket;
 use super::stream::Stream;
-use crate::edge::address::Network;
-use crate::edge::auth::{Identity, TokenError};
-use crate::edge::context::ConnectionContext;
-use crate::edge::http::bearer;
-use crate::edge::http::problem::{Problem, whole_seconds};
-use crate::edge::limits::connection_limiter::{ConnectionPermit, ConnectionRefused, FULL_RETRY};
-use crate::edge::metrics::Refused;
-use crate::edge::origin::Origins;
+use crate::address::Network;
+use crate::auth::{Identity, TokenError};
+use crate::context::ConnectionContext;
+use crate::http::bearer;
+use crate::http::problem::{Problem, whole_seconds};
+use crate::limits::connection_limiter::{ConnectionPermit, ConnectionRefused, FULL_RETRY};
+use crate::metrics::Refused;
+use crate::origin::Origins;
 
 pub const PATH: &str = "/v1/connect";
 const NOT_TO_BE_KEPT: [(HeaderName, &str); 1] = [(header::CACHE_CONTROL, "no-store")];
-/// Of `Sec-WebSocket-Key`, decoded.
+/// The length of a decoded `Sec-WebSocket-Key`.
 const KEY_BYTES: usize = 16;
 const JSON: &str = "heartline.v1.json";
 /// A subprotocol that carries the token, since a browser can set no header. Never selected, never logged.
@@ -57,6 +57,19 @@ pub struct Upgrade {
     client: SocketClient,
     /// Held for as long as the socket lives.
     permit: ConnectionPermit,
+}
+
+/// Waits until the token of the request can be judged, if it names a key that may be published by now.
+pub async fn await_key<B>(request: &Request<B>, context: &ConnectionContext) {
+    let headers = request.headers();
+    let token = match bearer::authorization(headers) {
+        Ok(Some(authorization)) => bearer::token_of(authorization),
+        Ok(None) => offered(headers).ok().and_then(|offered| offered.token),
+        Err(_) => None,
+    };
+    if let Some(token) = token {
+        context.authenticator.await_key(token).await;
+    }
 }
 
 /// Answers the upgrade request.
@@ -143,7 +156,7 @@ fn switching(accepted: &Accepted) -> Response<Body> {
 
 fn accept(request: &Parts, network: Network, context: &ConnectionContext) -> Result<Accepted, Refusal> {
     if request.method != Method::GET {
-        return Err(Refusal::malformed(Problem::method(&[Method::GET])));
+        return Err(Refusal::malformed(Problem::method(&[Method::GET], "a socket begins with a GET")));
     }
     if request.uri.query().is_some() {
         let problem = Problem::invalid("query: must be empty; a token in a URL ends up in logs");

@@ -8,9 +8,9 @@ use axum::response::Response;
 use http::Uri;
 
 use super::Control;
-use crate::domain::time::guard::{Clocks, TooFarAhead};
-use crate::edge::http::problem::Problem;
-use crate::edge::http::{body, query};
+use crate::http::problem::Problem;
+use crate::http::{body, query};
+use domain::time::guard::{Clocks, TooFarAhead};
 
 /// Both clocks, the step of the wall clock that is in doubt, and the distance of the store's clock.
 pub async fn get(State(control): State<Arc<Control>>, uri: Uri) -> Result<Response, Problem> {

@@ -9,15 +9,15 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::{Method, StatusCode, Uri};
 
-use crate::domain::counters::{Counter, Counters};
-use crate::edge::http::problem::Problem;
-use crate::edge::http::{body, query};
-use crate::edge::protocol::json::{
+use crate::http::problem::Problem;
+use crate::http::{body, query};
+use crate::protocol::json::{
     decode_addition, decode_counter_keys, decode_recount, encode_counter_top, encode_counter_value,
     encode_counter_values, encode_job, encode_recount,
 };
-use crate::model::counters::CounterId;
-use crate::model::counters::direct::{Added, DirectCounter};
+use domain::counters::{Counter, Counters};
+use model::counters::CounterId;
+use model::counters::direct::{Added, DirectCounter};
 
 /// 500 keys of 8 parts of 128 bytes.
 pub const BODY_BYTES_MAX: usize = 1 << 20;
@@ -51,7 +51,7 @@ async fn values(
 ) -> Result<Response, Problem> {
     query::none(request.uri())?;
     let counter = counter_of(&counters, path)?;
-    let body = body::whole(request.into_body(), BODY_BYTES_MAX).await?;
+    let body = body::received(request, BODY_BYTES_MAX).await?;
     let keys = decode_counter_keys(&body, counter.parts())?;
     Ok(body::answered(encode_counter_values(&counters.values(&counter, keys).await?)))
 }
@@ -67,7 +67,7 @@ async fn top(State(counters): State<Arc<Counters>>, path: CounterPath, uri: Uri)
 async fn add(State(counters): State<Arc<Counters>>, path: CounterPath, request: Request) -> Result<Response, Problem> {
     query::none(request.uri())?;
     let counter = direct(&counters, path)?;
-    let body = body::whole(request.into_body(), BODY_BYTES_MAX).await?;
+    let body = body::received(request, BODY_BYTES_MAX).await?;
     let addition = decode_addition(&body, &counter.key)?;
     match counters.add(&counter, addition.key, addition.by, addition.id.map(Arc::from)).await? {
         Added::Done { value, .. } | Added::Repeated { value } => Ok(body::answered(encode_counter_value(value))),
@@ -94,8 +94,14 @@ async fn recount(
     request: Request,
 ) -> Result<Response, Problem> {
     query::none(request.uri())?;
-    let Counter::Derived(counter) = counter_of(&counters, path)? else { return Err(Problem::method(&[])) };
-    let body = body::whole(request.into_body(), BODY_BYTES_MAX).await?;
+    let counter = match counter_of(&counters, path)? {
+        Counter::Derived(counter) => counter,
+        Counter::Direct(counter) => {
+            let why = format!("{} is a direct counter: only a derived one can be counted anew", counter.id);
+            return Err(Problem::method(&[], why));
+        }
+    };
+    let body = body::received(request, BODY_BYTES_MAX).await?;
     let keys = decode_recount(&body, &counter.key)?;
     let name = counters.recount(&counter, keys).await?;
     Ok((StatusCode::ACCEPTED, body::answered(encode_job(&name))).into_response())
@@ -114,7 +120,11 @@ async fn job(State(counters): State<Arc<Counters>>, path: CounterPath, uri: Uri)
 fn direct(counters: &Counters, path: CounterPath) -> Result<Arc<DirectCounter>, Problem> {
     match counter_of(counters, path)? {
         Counter::Direct(counter) => Ok(counter),
-        Counter::Derived(_) => Err(Problem::method(&[Method::GET])),
+        Counter::Derived(counter) => {
+            let why =
+                format!("{} is a derived counter: it follows from the records, and no request changes it", counter.id);
+            Err(Problem::method(&[Method::GET], why))
+        }
     }
 }
 

@@ -8,12 +8,12 @@ use axum::response::Response;
 use axum::routing::get;
 use http::Uri;
 
-use crate::domain::events::Events;
-use crate::edge::http::problem::Problem;
-use crate::edge::http::{body, query};
-use crate::edge::protocol::json::encode_events;
-use crate::model::event_topic::EventTopic;
+use crate::http::problem::Problem;
+use crate::http::{body, query};
+use crate::protocol::json::encode_events;
 use crate::shutdown::Stop;
+use domain::events::Events;
+use model::event_topic::EventTopic;
 
 /// The place where events can be read.
 #[derive(Clone)]

@@ -11,14 +11,15 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, Uri, header};
 use tracing::field::display;
 
+use super::callers::Callers;
 use super::host;
 
-use crate::edge::auth::ControlToken;
-use crate::edge::http::problem::Problem;
-use crate::edge::http::{bearer, body};
-use crate::edge::protocol::json::decode_mid;
-use crate::model::ids::UserId;
-use crate::model::mid_hash::{HashedMid, MidHash};
+use crate::auth::ControlToken;
+use crate::http::problem::Problem;
+use crate::http::{bearer, body};
+use crate::protocol::json::decode_mid;
+use model::ids::UserId;
+use model::mid_hash::{HashedMid, MidHash};
 
 /// Bytes of any body here: those of the path that takes most. It is read before the route sees it, so that the log can
 /// name the user.
@@ -27,7 +28,9 @@ const BODY_BYTES_MAX: usize = super::counters::BODY_BYTES_MAX;
 const LOGGED_MAX: usize = 128;
 
 pub struct Guard {
+    /// Allows everything.
     pub token: ControlToken,
+    pub callers: Callers,
     /// Names of this listener besides `localhost` and addresses.
     pub hosts: Vec<String>,
     /// Names users in the log.
@@ -38,7 +41,8 @@ pub struct Guard {
 pub async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let mut call = Call::of(&request, &guard.mid_hash);
     let response = match guard.open(request).await {
-        Ok((request, body)) => {
+        Ok((request, body, caller)) => {
+            call.caller = caller;
             call.user = call.user.or_else(|| user_of_body(&body).map(|user| guard.mid_hash.of(user)));
             next.run(request).await
         }
@@ -53,6 +57,8 @@ struct Call {
     source: Option<SocketAddr>,
     method: Method,
     path: String,
+    /// The service that calls; `None`: it has the control token, or is refused.
+    caller: Option<String>,
     /// Whom the call is about.
     user: Option<HashedMid>,
     /// `None`: there was no answer.
@@ -65,6 +71,7 @@ impl Call {
             source: request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(source)| *source),
             method: request.method().clone(),
             path: cut(request.uri().path()),
+            caller: None,
             user: user_of_query(request.uri()).map(|user| mid_hash.of(user)),
             status: None,
         }
@@ -73,30 +80,33 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        let Call { source, method, path, user, status } = self;
+        let Call { source, method, path, caller, user, status } = self;
         let (source, user, path) = (source.map(display), user.map(display), path.as_str());
+        let caller = caller.as_deref().map(cut).map(display);
         match status.map(|status| status.as_u16()) {
             Some(status) if is_routine(method, path, status) => {
-                tracing::debug!(event = "control", source, %method, path, status, user, "control call");
+                tracing::debug!(event = "control", source, %method, path, status, caller, user, "control call");
             }
-            Some(status) => tracing::info!(event = "control", source, %method, path, status, user, "control call"),
+            Some(status) => {
+                tracing::info!(event = "control", source, %method, path, status, caller, user, "control call");
+            }
             None => {
-                tracing::warn!(event = "control", source, %method, path, user, "control call broken off by its client");
+                tracing::warn!(event = "control", source, %method, path, caller, user, "control call broken off by its client");
             }
         }
     }
 }
 
 impl Guard {
-    /// The request with its whole body, if it may come in.
-    async fn open(&self, request: Request) -> Result<(Request, Bytes), Problem> {
-        self.check(request.uri(), request.headers())?;
+    /// The request with its whole body, if it may come in, and the service that calls, if it has a token of its own.
+    async fn open(&self, request: Request) -> Result<(Request, Bytes, Option<String>), Problem> {
+        let caller = self.check(request.uri(), request.headers()).await?;
         let (head, body) = request.into_parts();
         let body = body::whole(body, BODY_BYTES_MAX).await?;
-        Ok((Request::from_parts(head, Body::from(body.clone())), body))
+        Ok((Request::from_parts(head, Body::from(body.clone())), body, caller))
     }
 
-    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    async fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<String>, Problem> {
         if !host::is_known(uri, headers, &self.hosts) {
             return Err(Problem::forbidden(
                 "host: must be localhost, an IP address, or a name listed in control.hosts",
@@ -109,8 +119,9 @@ impl Guard {
         let authorization = bearer::authorization(headers)?;
         let missing = || Problem::unauthenticated("authorization: is missing; send the control token");
         match bearer::token_of(authorization.ok_or_else(missing)?) {
-            Some(token) if self.token.is(token) => Ok(()),
-            _ => Err(Problem::unauthenticated("authorization: is not the control token")),
+            Some(token) if self.token.is(token) => Ok(None),
+            Some(token) => self.callers.admit(token, uri.path()).await.map(Some),
+            None => Err(Problem::unauthenticated("authorization: must be a bearer token")),
         }
     }
 }

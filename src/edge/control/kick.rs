@@ -7,14 +7,14 @@ use axum::extract::{Request, State};
 use http::StatusCode;
 
 use super::{Control, USER_BODY_BYTES_MAX};
-use crate::edge::http::problem::Problem;
-use crate::edge::http::{body, query};
-use crate::edge::protocol::json::decode_user_body;
+use crate::http::problem::Problem;
+use crate::http::{body, query};
+use crate::protocol::json::decode_user_body;
 
 /// 503 when the other gateways could not be told: here the user is kicked all the same.
 pub async fn post(State(control): State<Arc<Control>>, request: Request) -> Result<StatusCode, Problem> {
     query::none(request.uri())?;
-    let body = body::whole(request.into_body(), USER_BODY_BYTES_MAX).await?;
+    let body = body::received(request, USER_BODY_BYTES_MAX).await?;
     let user = decode_user_body(&body)?;
     let told = control.kick_list.kick_everywhere(user, control.clock.now(), Instant::now()).await;
     tracing::info!(event = "kicked", user = %control.mid_hash.of(user), "kicked");

@@ -14,20 +14,20 @@ use http::Uri;
 use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 
-use crate::domain::live::board::{LiveBoard, LiveView};
-use crate::edge::http::event_stream::{self, OpenStreams, StreamPlaces};
-use crate::edge::http::problem::Problem;
-use crate::edge::http::{body, query};
-use crate::edge::operator_server::LongAnswer;
-use crate::edge::protocol::json::{
+use crate::http::event_stream::{self, OpenStreams, StreamSlots};
+use crate::http::problem::Problem;
+use crate::http::{body, query};
+use crate::operator_server::LongAnswer;
+use crate::protocol::json::{
     decode_content, encode_live, encode_live_counts, encode_live_event, encode_series, encode_shares, encode_tail,
     encode_top,
 };
+use domain::live::board::{LiveBoard, LiveView};
 
 /// The state of the routes.
 pub struct LiveRoutes {
     board: Arc<LiveBoard>,
-    places: StreamPlaces,
+    slots: StreamSlots,
     /// The newest event, so that it is encoded once for all streams.
     event: Mutex<Option<(Arc<LiveView>, Bytes)>>,
 }
@@ -37,10 +37,10 @@ impl LiveRoutes {
     pub fn new(board: Arc<LiveBoard>, streams: usize, registry: &mut Registry) -> Self {
         let open = OpenStreams::default();
         registry.register("live_streams", "Open streams of live numbers", open.clone());
-        LiveRoutes { board, places: StreamPlaces::new(streams, open), event: Mutex::default() }
+        LiveRoutes { board, slots: StreamSlots::new(streams, open), event: Mutex::default() }
     }
 
-    /// What the numbers are read from.
+    /// The board from which the numbers are read.
     pub fn board(&self) -> Arc<LiveBoard> {
         self.board.clone()
     }
@@ -48,14 +48,14 @@ impl LiveRoutes {
     /// Server-Sent Events: the newest numbers at once, then those of each second, until `end` resolves. A slow client
     /// skips numbers: the next event is made when there is room for it.
     pub fn stream(self: &Arc<Self>, end: impl Future<Output: Send> + Send + 'static) -> Result<Response, Problem> {
-        let place = self.places.take("all live.streams are in use")?;
+        let slot = self.slots.take("all live.streams are in use")?;
         let mut views = self.board.follow();
         views.mark_changed();
-        let events = stream::unfold((self.clone(), views, place), async |(live, mut views, place)| {
+        let events = stream::unfold((self.clone(), views, slot), async |(live, mut views, slot)| {
             views.changed().await.ok()?;
             let view = views.borrow_and_update().clone();
             let event = live.event_of(view);
-            Some((event, (live, views, place)))
+            Some((event, (live, views, slot)))
         });
         Ok(event_stream::answered(events, end))
     }

@@ -3,13 +3,16 @@
 //!
 //! [`guard`] admits and logs calls; the routes behind it do neither.
 
+mod callers;
 mod clock;
 pub mod counters;
+pub mod elsewhere;
 pub mod events;
 pub mod guard;
 mod host;
 mod kick;
 pub mod live;
+pub mod reload;
 mod revoke;
 pub mod subscribers;
 pub mod users;
@@ -22,12 +25,13 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
 
 use super::http::{body, problem};
-use crate::domain::devices::kick_list::KickList;
-use crate::domain::revocations::Revocations;
-use crate::domain::time::clock::Clock;
-use crate::domain::time::guard::ClockStatus;
-use crate::model::mid_hash::MidHash;
+use domain::devices::kick_list::KickList;
+use domain::revocations::Revocations;
+use domain::time::clock::Clock;
+use domain::time::guard::ClockStatus;
+use model::mid_hash::MidHash;
 
+pub use callers::Callers;
 pub use guard::Guard;
 
 /// A kick or an erasure names one user.
@@ -43,8 +47,8 @@ pub struct Control {
     pub mid_hash: MidHash,
 }
 
-/// `others`: the routes of [`users`], of [`events`], of [`live`], of [`views`], of [`counters`] and
-/// of [`subscribers`].
+/// `others`: the routes of [`users`], of [`events`], of [`live`], of [`views`], of [`counters`], of [`subscribers`] and of
+/// [`reload`].
 pub fn router(control: Control, others: Router, guard: Guard) -> Router {
     Router::new()
         .route("/v1/kick", post(kick::post))

@@ -9,12 +9,12 @@ use axum::response::Response;
 use http::{StatusCode, Uri};
 
 use super::Control;
-use crate::domain::revocations::{Revocations, Unchanged};
-use crate::domain::time::clock;
-use crate::edge::http::problem::Problem;
-use crate::edge::http::{body, query};
-use crate::edge::protocol::json::{RevokeBody, decode_revoke_body, encode_revocations};
-use crate::model::revocation::Revoked;
+use crate::http::problem::Problem;
+use crate::http::{body, query};
+use crate::protocol::json::{RevokeBody, decode_revoke_body, encode_revocations};
+use domain::revocations::{Revocations, Unchanged};
+use domain::time::clock;
+use model::revocation::Revoked;
 
 /// A token's id may be written in escapes of six bytes for each of its own.
 const BODY_BYTES_MAX: usize = 4096;
@@ -22,9 +22,9 @@ const BODY_BYTES_MAX: usize = 4096;
 /// Adds a revocation, and closes the connections that it covers with 4003.
 pub async fn post(State(control): State<Arc<Control>>, request: Request) -> Result<StatusCode, Problem> {
     query::none(request.uri())?;
-    let body = body::whole(request.into_body(), BODY_BYTES_MAX).await?;
+    let body = body::received(request, BODY_BYTES_MAX).await?;
     let RevokeBody { what, until } = decode_revoke_body(&body)?;
-    // What is revoked holds from now on, and what has ended by now is dropped.
+    // A revocation holds from now on, and one that has ended by now is dropped.
     if let Some(trouble) = control.clock_status.trouble() {
         return Err(Problem::store_away(trouble));
     }

@@ -9,14 +9,14 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::{StatusCode, Uri};
 
-use crate::domain::subscribers::{Definition, Subscribers};
-use crate::edge::http::problem::Problem;
-use crate::edge::http::{body, query};
-use crate::edge::protocol::json::{
+use crate::http::problem::Problem;
+use crate::http::{body, query};
+use crate::protocol::json::{
     SubscriberBody, decode_replay, decode_subscriber, encode_dead, encode_resent, encode_secret, encode_subscriber,
     encode_subscriber_list,
 };
-use crate::model::subscribers::SubscriberId;
+use domain::subscribers::{Definition, Subscribers};
+use model::subscribers::SubscriberId;
 
 /// A filter with 1,000 values of each field fits.
 const BODY_BYTES_MAX: usize = 256 << 10;
@@ -127,11 +127,11 @@ async fn resend(State(served): State<Served>, path: IdPath, request: Request) ->
     Ok((StatusCode::ACCEPTED, body::answered(encode_resent(resent))).into_response())
 }
 
-/// Of a POST that takes nothing, or an empty object.
+/// Takes a POST whose body is empty or an empty object.
 async fn bodiless(served: &Served, path: IdPath, request: Request) -> Result<(&Subscribers, SubscriberId), Problem> {
     query::none(request.uri())?;
     let (subscribers, id) = (served.get()?, id_of(path)?);
-    let body = body::whole(request.into_body(), BODY_BYTES_MAX).await?;
+    let body = body::received(request, BODY_BYTES_MAX).await?;
     match body.trim_ascii() {
         b"" | b"{}" => Ok((subscribers, id)),
         _ => Err(Problem::invalid("body: this call takes none")),

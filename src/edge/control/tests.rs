@@ -1,25 +1,27 @@
 //! The routes of the control listener, and its guard.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::Request;
 use http::StatusCode;
 use http_body_util::BodyExt;
+use prometheus_client::registry::Registry;
 use tower::ServiceExt;
 
 use super::*;
-use crate::domain::devices::presence::Presence;
-use crate::domain::events::Events;
-use crate::domain::events::tests::MemoryLog;
-use crate::domain::revocations::tests::in_memory as revocations_in_memory;
-use crate::domain::time::guard::ClockStatus;
-use crate::domain::time::guard::tests::believing;
-use crate::edge::auth::ControlToken;
-use crate::edge::config::ControlConfig;
-use crate::model::ids::UserId;
-use crate::model::secret::Secret;
+use crate::auth::authenticator::Authenticator;
+use crate::auth::{AuthConfig, ControlToken, SigningKey, Verifier};
+use crate::config::{ControlCaller, ControlConfig, ControlScope};
 use crate::shutdown::Shutdown;
+use domain::devices::presence::Presence;
+use domain::events::Events;
+use domain::fixtures::{MemoryLog, believing, revocations_in_memory};
+use domain::time::clock::wall;
+use domain::time::guard::ClockStatus;
+use model::ids::UserId;
+use model::secret::Secret;
 
 const TOKEN: &str = "a-control-token-for-tests-0123456789";
 
@@ -85,9 +87,60 @@ impl Fixture {
 
 fn guard() -> Guard {
     let (listen, token) = ("127.0.0.1:0".parse().expect("an address"), Secret::new(TOKEN.to_owned()));
-    let config = ControlConfig { listen, token, hosts: vec!["gateway-1".to_owned()] };
-    let token = ControlToken::load(&config, std::path::Path::new("/nowhere")).expect("a configured token");
-    Guard { token, hosts: config.hosts, mid_hash: MidHash::with_key(&[0; 16]) }
+    let live = ControlCaller { name: "wall".to_owned(), scopes: vec![ControlScope::Live, ControlScope::Users] };
+    let config = ControlConfig { listen, token, callers: vec![live], hosts: vec!["gateway-1".to_owned()] };
+    let token = ControlToken::load(&config, Path::new("/nowhere")).expect("a configured token");
+    let callers = Callers::new(authenticator(), &config.callers);
+    Guard { token, callers, hosts: config.hosts, mid_hash: MidHash::with_key(&[0; 16]) }
+}
+
+fn auth() -> (AuthConfig, SigningKey) {
+    let hs256_secret = Secret::new("a-key-for-tests-only-0123456789abcdef".to_owned());
+    let config = AuthConfig::of_secret(hs256_secret);
+    let key = SigningKey::load(&config, Path::new("/nowhere")).expect("a key").expect("a configured key");
+    (config, key)
+}
+
+fn authenticator() -> Authenticator {
+    let (config, key) = auth();
+    let verifier = Arc::new(Verifier::new(&config, Some(&key)).expect("keys"));
+    let presence = Presence::new(8);
+    let kick_list = Arc::new(KickList::new(presence.clone()));
+    let revocations = Arc::new(revocations_in_memory(presence.clone()));
+    let clock = Arc::new(Clock::starting_at(0, Duration::from_secs(60)));
+    Authenticator::new(verifier, presence, kick_list, revocations, clock, &mut Registry::default())
+}
+
+#[tokio::test]
+async fn a_caller_may_do_what_its_token_and_the_list_allow() {
+    let (_, key) = auth();
+    let of = |name: &str, scope: &str| key.issue_service(name, scope, Duration::from_secs(60), wall()).token;
+    let expired = key.issue_service("wall", "heartline.users", Duration::from_secs(60), 1_000).token;
+    let user = key.issue(UserId(42), Duration::from_secs(60), wall()).token;
+    for (token, status, says) in [
+        (of("wall", "heartline.users"), 204, ""),
+        (of("wall", "heartline.live heartline.users"), 204, ""),
+        (of("wall", "heartline.live"), 403, "scope: this call needs heartline.users"),
+        (of("wall", "heartline.erase"), 403, "scope: this call needs heartline.users"),
+        (of("shop", "heartline.users"), 403, "sub: is not the name of a caller"),
+        (user, 403, "sub: is not the name of a caller"),
+        (expired, 401, "nor that of a caller: "),
+        (format!("{}x", of("wall", "heartline.users")), 401, "nor that of a caller: "),
+    ] {
+        let fixture = Fixture::new();
+        let request = Request::post("/v1/kick").header("host", "localhost");
+        let request = request.header("authorization", format!("Bearer {token}"));
+        let (answered, problem) = fixture.send(request, r#"{"mid":"42"}"#).await;
+        assert!(answered == status && problem.contains(says), "{says}: {answered} {problem}");
+        assert_eq!(fixture.kick_list.refuses(UserId(42), Instant::now()), status == 204, "{says}");
+    }
+    // A call for operators alone, and a path that does not exist.
+    for path in ["/v1/clock", "/v1/nothing"] {
+        let token = of("wall", "heartline.live heartline.users heartline.erase");
+        let request = Request::get(path).header("host", "localhost").header("authorization", format!("Bearer {token}"));
+        let (answered, problem) = Fixture::new().send(request, "").await;
+        assert!(answered == 403 && problem.contains("this call needs the control token"), "{path}: {problem}");
+    }
 }
 
 #[tokio::test]

@@ -12,26 +12,24 @@ use axum::routing::{get, post};
 use http::{StatusCode, Uri};
 
 use super::USER_BODY_BYTES_MAX;
-use crate::domain::devices::presence::Presence;
-use crate::domain::history::History;
-use crate::domain::ingest::lanes::Lanes;
-use crate::domain::rewards::lookup::Lookup;
-use crate::domain::stored_users::Users;
-use crate::domain::time::clock::Clock;
-use crate::domain::views::ViewCounting;
-use crate::edge::http::pending::Pending;
-use crate::edge::http::problem::Problem;
-use crate::edge::http::{asked_at, body, query};
-use crate::edge::protocol::cursor;
-use crate::edge::protocol::frame::Cursor;
-use crate::edge::protocol::json::{
-    Connected, ExportPage, Exported, decode_user_body, encode_connections, encode_export,
-};
-use crate::model::change::Action;
-use crate::model::mid_hash::MidHash;
-use crate::model::reading::Reading;
-use crate::model::rows_read::RowsRead;
-use crate::model::visitor::Visitor;
+use crate::http::pending::Pending;
+use crate::http::problem::Problem;
+use crate::http::{asked_at, body, query};
+use crate::protocol::cursor;
+use crate::protocol::frame::Cursor;
+use crate::protocol::json::{Connected, ExportPage, Exported, decode_user_body, encode_connections, encode_export};
+use domain::devices::presence::Presence;
+use domain::history::History;
+use domain::ingest::lanes::Lanes;
+use domain::rewards::lookup::Lookup;
+use domain::stored_users::Users;
+use domain::time::clock::Clock;
+use domain::views::ViewCounting;
+use model::change::Action;
+use model::mid_hash::MidHash;
+use model::reading::Reading;
+use model::rows_read::RowsRead;
+use model::visitor::Visitor;
 
 /// The state of the routes.
 pub struct UserOperations {
@@ -62,7 +60,7 @@ pub fn routes(users: UserOperations) -> Router {
 /// Succeeds also if there was nothing to erase; the answer comes when the erasure is on disk.
 async fn erase(State(users): State<Arc<UserOperations>>, request: Request) -> Result<StatusCode, Problem> {
     query::none(request.uri())?;
-    let body = body::whole(request.into_body(), USER_BODY_BYTES_MAX).await?;
+    let body = body::received(request, USER_BODY_BYTES_MAX).await?;
     let user = decode_user_body(&body)?;
     users.history.commit_held(user).await;
     let at = asked_at::of_erasure(&users.clock, &users.history, user).await?;

@@ -8,10 +8,10 @@ use axum::extract::{Path, State};
 use axum::routing::delete;
 use http::{StatusCode, Uri};
 
-use crate::domain::views::ViewCounting;
-use crate::edge::http::problem::Problem;
-use crate::edge::http::query;
-use crate::edge::protocol::json::decode_content;
+use crate::http::problem::Problem;
+use crate::http::query;
+use crate::protocol::json::decode_content;
+use domain::views::ViewCounting;
 
 /// To be merged into the router of the control listener, whose guard lets calls in.
 pub fn routes(views: Arc<ViewCounting>) -> Router {

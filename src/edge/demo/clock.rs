@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::DemoContext;
 use super::same_page::refuse_other_pages;
-use crate::domain::rewards::today::Today;
-use crate::domain::time::clock::Clock;
-use crate::edge::http::body;
-use crate::edge::http::problem::Problem;
+use crate::http::body;
+use crate::http::problem::Problem;
+use domain::rewards::today::Today;
+use domain::time::clock::Clock;
 
 const BODY_BYTES_MAX: usize = 1024;
 /// The longest move. The day never goes back, so a typing error must not move it to the end of the calendar.

@@ -1,4 +1,4 @@
-//! Who remembers a content and who has finished it, for the page: no page may use the control listener.
+//! The numbers of users who remember or have finished a content, for the page: no page may use the control listener.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use super::DemoContext;
 use super::same_page::refuse_other_pages;
-use crate::domain::counters::{Counter, Counters};
-use crate::edge::http::problem::Problem;
-use crate::edge::http::{body, query};
-use crate::model::counters::{CounterKey, Definition, KeyField};
-use crate::model::ids::Content;
+use crate::http::problem::Problem;
+use crate::http::{body, query};
+use domain::counters::{Counter, Counters};
+use model::counters::{CounterKey, Definition, KeyField};
+use model::ids::Content;
 
 const CONTENTS_MAX: usize = 100;
-/// Of a counter that counts by content.
+/// The key of a counter by content.
 const KEY: [KeyField; 2] = [KeyField::Kind, KeyField::Oid];
 
 /// Numbers of users, in the order asked. A counter that is not in the settings is left out.

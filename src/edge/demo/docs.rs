@@ -9,7 +9,7 @@ use axum::extract::Path;
 use axum::response::Html;
 
 use self::links::Links;
-use crate::edge::http::problem::Problem;
+use crate::http::problem::Problem;
 
 macro_rules! docs {
     ($($name:literal)*) => {
@@ -20,7 +20,7 @@ macro_rules! docs {
 
 /// Path in the repository and text, in the order in which a newcomer would read them.
 const DOCS: &[(&str, &str)] = docs! {
-    "protocol.md" "clients.md" "rewards.md" "events.md" "live.md" "views.md" "counters.md" "subscribers.md" "back-ends.md"
+    "protocol.md" "clients.md" "conformance.md" "rewards.md" "events.md" "live.md" "views.md" "counters.md" "subscribers.md" "back-ends.md"
     "history-service.md"
     "operations.md" "metrics.md" "tiers.md" "keys.md" "history.md" "performance.md" "architecture.md" "out-of-scope.md"
 };
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn every_document_is_listed_under_its_own_title() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
         for file in std::fs::read_dir(folder).expect("the folder") {
             let found = file.expect("a file").file_name().into_string().expect("UTF-8");
             if found.ends_with(".md") {

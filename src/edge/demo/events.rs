@@ -6,7 +6,7 @@ use http::{HeaderMap, Uri};
 
 use super::DemoContext;
 use super::same_page::refuse_other_pages;
-use crate::edge::http::problem::Problem;
+use crate::http::problem::Problem;
 
 /// `GET /demo/events`: what `/v1/events` answers on the control listener.
 pub async fn get(State(context): State<DemoContext>, headers: HeaderMap, uri: Uri) -> Result<Response, Problem> {

@@ -6,9 +6,9 @@ use http::{HeaderMap, Uri};
 
 use super::DemoContext;
 use super::same_page::refuse_other_pages;
-use crate::edge::http::body::Streamed;
-use crate::edge::http::problem::Problem;
-use crate::edge::http::query;
+use crate::http::body::Streamed;
+use crate::http::problem::Problem;
+use crate::http::query;
 
 /// `GET /demo/live/stream`: what `/v1/live/stream` answers on the control listener, until the drain begins.
 pub async fn stream(State(context): State<DemoContext>, headers: HeaderMap, uri: Uri) -> Result<Response, Problem> {

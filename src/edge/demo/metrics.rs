@@ -6,11 +6,11 @@ use http::HeaderMap;
 
 use super::DemoContext;
 use super::same_page::refuse_other_pages;
-use crate::edge::http::problem::Problem;
-use crate::edge::metrics;
+use crate::http::problem::Problem;
+use crate::metrics::{self, Format};
 
-/// `GET /demo/metrics`: what `/metrics` says on the probe listener.
+/// `GET /demo/metrics`: what `/metrics` says on the probe listener, as OpenMetrics.
 pub async fn get(State(context): State<DemoContext>, headers: HeaderMap) -> Result<Response, Problem> {
     refuse_other_pages(&headers)?;
-    Ok(metrics::page(&context.registry))
+    Ok(metrics::page(&context.registry, Format::OpenMetrics))
 }

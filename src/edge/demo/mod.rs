@@ -35,8 +35,8 @@ use super::auth::SigningKey;
 use super::control::events::Tail;
 use super::control::live::LiveRoutes;
 use super::http::{problem, query};
-use crate::domain::counters::Counters;
 use crate::shutdown::Stop;
+use domain::counters::Counters;
 
 /// The page takes all it needs from here, and only pages from here may frame it.
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; \

@@ -13,11 +13,11 @@ use tokio::time::timeout;
 
 use super::DemoContext;
 use super::same_page::refuse_other_pages;
-use crate::domain::history_packs::feed::{DeliveredPack, PackFeed};
-use crate::edge::http::body::Streamed;
-use crate::edge::http::event_stream::{self, OpenStreams, StreamPlaces};
-use crate::edge::http::problem::Problem;
-use crate::edge::http::query;
+use crate::http::body::Streamed;
+use crate::http::event_stream::{self, OpenStreams, StreamSlots};
+use crate::http::problem::Problem;
+use crate::http::query;
+use domain::history_packs::feed::{DeliveredPack, PackFeed};
 
 /// At a time: one for each page that shows packs.
 const STREAMS: usize = 64;
@@ -26,11 +26,11 @@ const STILL_HERE_EVERY: Duration = Duration::from_secs(1);
 /// A comment, which is no event.
 const STILL_HERE: &[u8] = b":\n\n";
 
-/// The feed, and the places of its streams.
+/// The feed, and the slots of its streams.
 #[derive(Clone)]
 pub struct PackStreams {
     feed: Arc<PackFeed>,
-    places: StreamPlaces,
+    slots: StreamSlots,
 }
 
 #[derive(Serialize)]
@@ -42,7 +42,7 @@ struct Shown {
 
 impl PackStreams {
     pub fn new(feed: Arc<PackFeed>) -> Self {
-        PackStreams { feed, places: StreamPlaces::new(STREAMS, OpenStreams::default()) }
+        PackStreams { feed, slots: StreamSlots::new(STREAMS, OpenStreams::default()) }
     }
 }
 
@@ -52,14 +52,14 @@ pub async fn stream(State(context): State<DemoContext>, headers: HeaderMap, uri:
     refuse_other_pages(&headers)?;
     query::none(&uri)?;
     let none = || Problem::not_found("no history packs leave this gateway: history.store is none");
-    let PackStreams { feed, places } = context.packs.ok_or_else(none)?;
-    let place = places.take("all streams of history packs are in use")?;
-    let events = stream::unfold((feed.follow(), place), async |(mut packs, place)| {
+    let PackStreams { feed, slots } = context.packs.ok_or_else(none)?;
+    let slot = slots.take("all streams of history packs are in use")?;
+    let events = stream::unfold((feed.follow(), slot), async |(mut packs, slot)| {
         let piece = match timeout(STILL_HERE_EVERY, packs.next()).await {
             Ok(pack) => event_of(pack?),
             Err(_) => Bytes::from_static(STILL_HERE),
         };
-        Some((piece, (packs, place)))
+        Some((piece, (packs, slot)))
     });
     let mut response = event_stream::answered(events, context.stop.draining());
     response.extensions_mut().insert(Streamed);

@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use super::range::{RequestedRange, wanted};
-use crate::edge::http::problem::Problem;
+use crate::http::problem::Problem;
 
 const INDEX: &str = "index.html";
 const LIVE: &str = "live/index.html";
@@ -17,7 +17,7 @@ const LIVE: &str = "live/index.html";
 const CACHING: HeaderValue = HeaderValue::from_static("no-cache");
 
 #[derive(RustEmbed)]
-#[folder = "web-demo/"]
+#[folder = "../../web-demo/"]
 struct Files;
 
 /// `GET /`.
@@ -114,7 +114,7 @@ fn data(file: EmbeddedFile) -> Bytes {
 mod tests {
     use super::*;
 
-    /// What the page is made with, and does not need.
+    /// The extensions of files that make the page and are not served.
     const TOOLS: [&str; 2] = ["sh", "md"];
 
     #[test]

@@ -16,18 +16,18 @@ use tokio::time::sleep;
 
 use super::DemoContext;
 use super::same_page::refuse_other_pages;
-use crate::domain::subscribers::{Definition, Subscribers, SubscribersError};
-use crate::edge::http::body;
-use crate::edge::http::problem::Problem;
-use crate::edge::protocol::json::encode_subscriber;
-use crate::model::subscribers::{EventType, Filter, SubscriberId};
+use crate::http::body;
+use crate::http::problem::Problem;
+use crate::protocol::json::encode_subscriber;
+use domain::subscribers::{Definition, Subscribers, SubscribersError};
+use model::subscribers::{EventType, Filter, SubscriberId};
 
-/// Each is the end of a path, and behind `demo-` the id of a subscriber.
+/// Each is the end of a path, and after `demo-` the id of a subscriber.
 const NAMES: [&str; 2] = ["receiver", "neighbour"];
 /// For the answer of a slow one. Shorter than the timeout of a delivery.
 const SLOWNESS: Duration = Duration::from_secs(2);
 const BODY_BYTES_MAX: usize = 1024;
-/// Of one delivered event, with room to spare.
+/// The most bytes of one delivered event, with room to spare.
 const EVENT_BYTES_MAX: usize = 1 << 20;
 
 /// How a receiver answers.

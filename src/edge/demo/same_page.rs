@@ -8,11 +8,11 @@ use axum::response::{IntoResponse, Response};
 use http::uri::Authority;
 use http::{HeaderMap, HeaderName, header};
 
-use crate::edge::http::problem::Problem;
-use crate::edge::origin::Origins;
+use crate::http::problem::Problem;
+use crate::origin::Origins;
 
 const ADDED_BY_PROXIES: [&str; 3] = ["forwarded", "via", "x-real-ip"];
-/// Of the names of others: `X-Forwarded-For`, `X-Forwarded-Host`, `X-Forwarded-Proto` and what else there is.
+/// The prefix of the other names: `X-Forwarded-For`, `X-Forwarded-Host`, `X-Forwarded-Proto` and any more.
 const ADDED_BY_PROXIES_PREFIX: &str = "x-forwarded";
 
 /// Browsers reach a loopback address on behalf of any page, and a name can be made to lead here: only the page that

@@ -16,29 +16,23 @@ use prometheus_client::metrics::counter::Counter;
 use tower::ServiceExt;
 
 use super::*;
-use crate::domain::events::Events;
-use crate::domain::events::tests::MemoryLog;
-use crate::domain::live::board::LiveBoard;
-use crate::domain::rewards::today::Today;
-use crate::domain::time::clock::Clock;
-use crate::edge::auth::{AuthConfig, Verifier};
-use crate::model::ids::UserId;
-use crate::model::rewards::day::Day;
-use crate::model::secret::Secret;
+use crate::auth::{AuthConfig, Verifier};
 use crate::shutdown::Shutdown;
+use domain::events::Events;
+use domain::fixtures::MemoryLog;
+use domain::live::board::LiveBoard;
+use domain::rewards::today::Today;
+use domain::time::clock::Clock;
+use model::ids::UserId;
+use model::rewards::day::Day;
+use model::secret::Secret;
 
 const CLIP: &str = "/demo/dawn.webm";
 const DAY_MS: u64 = 24 * 3_600_000;
 
 fn config() -> AuthConfig {
     let secret = Secret::new("a-key-for-tests-only-0123456789abcdef".to_owned());
-    AuthConfig {
-        hs256_secret: secret,
-        audience: String::new(),
-        issuer: String::new(),
-        jwks_file: Default::default(),
-        token_life_max: Duration::ZERO,
-    }
+    AuthConfig::of_secret(secret)
 }
 
 fn key() -> Option<Arc<SigningKey>> {
@@ -115,6 +109,7 @@ async fn the_page_learns_which_process_serves_it() {
     assert_eq!((head.status, header(&head, "cache-control")), (StatusCode::OK, "no-store"));
     assert_eq!(shown["pid"], std::process::id());
     assert_eq!(shown["instance"].as_str().map(str::len), Some(16));
+    assert!(!shown["command"].as_str().expect("text").is_empty());
     assert_eq!(shown["packs"], false);
     let other_page = of_the_page(Request::get("/demo/process")).header("origin", "https://evil.example");
     assert_eq!(ask(other_page, "").await.0.status, StatusCode::FORBIDDEN);

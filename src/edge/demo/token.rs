@@ -8,11 +8,11 @@ use serde::Deserialize;
 
 use super::DemoContext;
 use super::same_page::refuse_other_pages;
-use crate::domain::time::clock;
-use crate::edge::auth::key::SIGNS_NOTHING;
-use crate::edge::http::body;
-use crate::edge::http::problem::Problem;
-use crate::model::ids::UserId;
+use crate::auth::key::SIGNS_NOTHING;
+use crate::http::body;
+use crate::http::problem::Problem;
+use domain::time::clock;
+use model::ids::UserId;
 
 const BODY_BYTES_MAX: usize = 1024;
 const TTL_SECONDS_DEFAULT: u64 = 3_600;

@@ -1,16 +1,17 @@
-//! Who calls, and what they may do.
+//! The callers of gRPC, and their permissions.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use http::{HeaderMap, header};
 use tonic::Status;
 
 use super::config::CallerConfig;
-use crate::edge::auth::Scopes;
-use crate::edge::auth::authenticator::Authenticator;
-use crate::edge::http::bearer::token_of;
-use crate::model::ids::Content;
+use crate::auth::Scopes;
+use crate::auth::authenticator::Authenticator;
+use crate::http::bearer::token_of;
+use model::ids::Content;
 
 /// An authenticated caller, in the extensions of its calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub enum Certificate {
 /// Judges callers.
 pub struct Callers {
     authenticator: Authenticator,
-    /// What they may do at most, by their names.
+    /// The most that each caller may do, by its name.
     listed: HashMap<String, Caller>,
 }
 
@@ -79,6 +80,11 @@ impl Callers {
         self.listed.get(name).cloned().unwrap_or(unlisted)
     }
 
+    /// Something to wait for before a call with this token is judged: it names a key that may be published by now.
+    pub fn awaited_key(&self, headers: &HeaderMap) -> Option<BoxFuture<'static, ()>> {
+        self.authenticator.awaited_key(token_of(headers.get(header::AUTHORIZATION)?)?)
+    }
+
     fn by_token(&self, headers: &HeaderMap) -> Result<Option<Caller>, Status> {
         let mut given = headers.get_all(header::AUTHORIZATION).iter();
         let authorization = match (given.next(), given.next()) {
@@ -88,7 +94,7 @@ impl Callers {
         };
         let malformed = || Status::unauthenticated("authorization: must be a bearer token");
         let token = token_of(authorization).ok_or_else(malformed)?;
-        let refused = |error: crate::edge::auth::TokenError| Status::unauthenticated(error.cause());
+        let refused = |error: crate::auth::TokenError| Status::unauthenticated(error.cause());
         let service = self.authenticator.identify_service(token).map_err(refused)?;
         let holder = Caller { scopes: service.scopes, kinds: Kinds::All };
         Ok(Some(match self.listed.get(&service.name) {
@@ -99,7 +105,7 @@ impl Callers {
 }
 
 impl Caller {
-    /// What both may do.
+    /// The permissions that both have.
     fn and(&self, other: &Caller) -> Caller {
         Caller { scopes: self.scopes.and(other.scopes), kinds: self.kinds.and(&other.kinds) }
     }

@@ -14,8 +14,8 @@ use tonic_types::StatusExt;
 
 use super::wire::history_client::HistoryClient as Stub;
 use super::wire::{ListRequest, ListResponse, PutRequest, PutResponse, UsersRequest, UsersResponse};
-use crate::model::backoff::Backoff;
-use crate::model::secret::Secret;
+use model::backoff::Backoff;
+use model::secret::Secret;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);

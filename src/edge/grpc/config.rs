@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::edge::auth::Scopes;
-use crate::edge::config::{ClientCertificates, TlsFiles};
+use crate::auth::Scopes;
+use crate::config::{ClientCertificates, TlsFiles};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,7 +25,7 @@ pub struct GrpcConfig {
     /// How long a call may take that names no deadline.
     #[serde(with = "humantime_serde")]
     pub deadline: Duration,
-    /// What callers may do, by their names.
+    /// The permissions of callers, by their names.
     pub callers: Vec<CallerConfig>,
 }
 
@@ -44,7 +44,7 @@ pub enum ClientAuth {
     Required,
 }
 
-/// What one caller may do, at most.
+/// The most that one caller may do.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallerConfig {

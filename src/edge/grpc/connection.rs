@@ -16,7 +16,7 @@ use webpki::EndEntityCert;
 
 use super::caller::Certificate;
 use super::calls::Calls;
-use crate::edge::connection::stream::Stream;
+use crate::connection::stream::Stream;
 
 /// The first bytes of a client of HTTP/2: a fixed text.
 const PREFACE_BYTES: usize = 24;
@@ -32,7 +32,7 @@ pub struct Patience {
     pub idle: Duration,
 }
 
-/// What each call of a connection knows of it.
+/// The properties of a connection that each of its calls knows.
 #[derive(Clone, Debug)]
 pub struct Peer {
     pub certificate: Certificate,
@@ -41,7 +41,7 @@ pub struct Peer {
 
 pub struct Connection {
     stream: Stream,
-    /// What is left of the preface.
+    /// The bytes of the preface that are still to come.
     missing: usize,
     /// When it is to be closed, as far as was known when it was set.
     closes: Pin<Box<Sleep>>,
@@ -50,11 +50,11 @@ pub struct Connection {
     /// Until when it waits for the other end, once it has said that nothing more will come.
     lingers: Option<Pin<Box<Sleep>>>,
     certificate: Certificate,
-    place: Place,
+    slot: Slot,
 }
 
-/// The place of a connection among those that may be open.
-pub struct Place {
+/// Counts one open connection against the limit; dropping it frees the slot.
+pub struct Slot {
     _permit: OwnedSemaphorePermit,
     open: Gauge,
     /// Connections that did not get as far as a call.
@@ -63,7 +63,7 @@ pub struct Place {
 
 impl Connection {
     /// `until`: when its handshakes have to be over. `idle`: how long it may be without a call.
-    pub fn new(stream: Stream, place: Place, until: Instant, idle: Duration) -> Self {
+    pub fn new(stream: Stream, slot: Slot, until: Instant, idle: Duration) -> Self {
         let certificate = match &stream {
             Stream::Plain(_) => Certificate::None,
             Stream::Encrypted(stream) => match stream.get_ref().1.peer_certificates() {
@@ -73,7 +73,7 @@ impl Connection {
         };
         let closes = Box::pin(sleep_until(until));
         let (missing, calls) = (PREFACE_BYTES, Calls::new());
-        Connection { stream, missing, closes, idle, calls, lingers: None, certificate, place }
+        Connection { stream, missing, closes, idle, calls, lingers: None, certificate, slot }
     }
 
     /// Resolves when it has been silent for too long.
@@ -81,7 +81,7 @@ impl Connection {
         loop {
             ready!(self.closes.as_mut().poll(cx));
             if self.missing > 0 {
-                self.place.refused.inc();
+                self.slot.refused.inc();
                 return Poll::Ready(());
             }
             let now = Instant::now();
@@ -108,14 +108,14 @@ impl Connection {
     }
 }
 
-impl Place {
+impl Slot {
     pub fn new(permit: OwnedSemaphorePermit, open: Gauge, refused: Counter) -> Self {
         open.inc();
-        Place { _permit: permit, open, refused }
+        Slot { _permit: permit, open, refused }
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         self.open.dec();
     }
@@ -184,10 +184,10 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let other = TcpStream::connect(listener.local_addr().expect("an address")).await.expect("a listener");
         let (stream, _) = listener.accept().await.expect("a connection");
-        let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().expect("a place");
-        let place = Place::new(permit, Gauge::default(), Counter::default());
+        let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().expect("a slot");
+        let slot = Slot::new(permit, Gauge::default(), Counter::default());
         let until = Instant::now() + PATIENCE.handshake;
-        (Connection::new(Stream::Plain(stream), place, until, PATIENCE.idle), other)
+        (Connection::new(Stream::Plain(stream), slot, until, PATIENCE.idle), other)
     }
 
     /// How long it takes until the connection is read to its end.
@@ -205,7 +205,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_connection_that_says_nothing_is_not_waited_for() {
         let (mut connection, _other) = pair().await;
-        let refused = connection.place.refused.clone();
+        let refused = connection.slot.refused.clone();
         let open = open_for(&mut connection).await;
         assert!(takes(PATIENCE.handshake).contains(&open), "{open:?}");
         assert_eq!(refused.get(), 1);
@@ -238,7 +238,7 @@ mod tests {
         };
         let (open, ()) = tokio::join!(open_for(&mut connection), ends);
         assert!(takes(4 * PATIENCE.idle).contains(&open), "{open:?}");
-        assert_eq!(connection.place.refused.get(), 0);
+        assert_eq!(connection.slot.refused.get(), 0);
     }
 
     #[tokio::test]

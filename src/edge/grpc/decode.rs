@@ -8,17 +8,17 @@ use std::sync::Arc;
 use tonic::Status;
 
 use super::wire;
-use crate::edge::protocol::json::decode_connection;
-use crate::model::beat::{Beat, DEVICE_BYTES_MAX, MILLIS_MAX, State};
-use crate::model::ids::{ConnectionId, Content, SessionId, UserId};
-use crate::model::rewards::day::Day;
+use crate::protocol::json::decode_connection;
+use model::beat::{Beat, DEVICE_BYTES_MAX, MILLIS_MAX, State};
+use model::ids::{ConnectionId, Content, SessionId, UserId};
+use model::rewards::day::Day;
 
 /// Beats of one `Put`, and entries.
 const BEATS_MAX: usize = 5_000;
 /// Beats of one user in it.
 const BEATS_OF_USER_MAX: usize = 500;
 
-/// What is wrong with a message.
+/// The fault of a message.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fault {
     path: String,

@@ -1,6 +1,6 @@
 use super::*;
 
-/// What makes a beat wrong.
+/// A change that makes a beat invalid.
 type Damage = fn(&mut wire::Beat);
 
 fn given() -> wire::Beat {

@@ -1,12 +1,12 @@
 //! Values to messages.
 
 use super::wire;
-use crate::model::beat::State;
-use crate::model::reading::Reading;
-use crate::model::record::Record;
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::day::Day;
-use crate::model::rule::Reason;
+use model::beat::State;
+use model::reading::Reading;
+use model::record::Record;
+use model::rewards::claim::ClaimKey;
+use model::rewards::day::Day;
+use model::rule::Reason;
 
 pub fn record(record: &Record, reading: &Reading) -> wire::Record {
     let progress = reading.progress(record);

@@ -5,12 +5,12 @@ use tonic::Status;
 use super::caller::Caller;
 use super::decode::{self, Fault};
 use super::{status, wire};
-use crate::edge::context::ConnectionContext;
-use crate::edge::http::asked_at;
-use crate::edge::http::pending::Pending;
-use crate::model::change::{Action, Outcome};
-use crate::model::ids::{ConnectionId, UserId};
-use crate::model::visitor::Visitor;
+use crate::context::ConnectionContext;
+use crate::http::asked_at;
+use crate::http::pending::Pending;
+use model::change::{Action, Outcome};
+use model::ids::{ConnectionId, UserId};
+use model::visitor::Visitor;
 
 pub async fn delete(
     context: &ConnectionContext,

@@ -1,4 +1,4 @@
-//! What every call passes before its service: who calls, whether there is room, by when it has to be answered.
+//! The gate of every call before its service: it finds the caller, room for the call, and the deadline of the answer.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -14,11 +14,11 @@ use tonic::{Code, Status};
 use tower::{Layer, Service};
 
 use super::caller::Callers;
-use super::calls::Answer;
+use super::calls::{self, Answer};
 use super::connection::Peer;
 use super::metrics::Metrics;
 use super::status;
-use crate::domain::time::guard::ClockStatus;
+use domain::time::guard::ClockStatus;
 
 /// Asked for by load balancers, which have no token.
 const HEALTH: &str = "/grpc.health.v1.Health/";
@@ -51,10 +51,10 @@ pub struct Gate(Arc<Shared>);
 struct Shared {
     callers: Callers,
     clock_status: ClockStatus,
-    /// Places of calls in progress.
-    places: Arc<Semaphore>,
-    places_max: usize,
-    /// Of a call that names none.
+    /// Slots of calls in progress.
+    slots: Arc<Semaphore>,
+    slots_max: usize,
+    /// The deadline of a call that names none.
     deadline: Duration,
     metrics: Metrics,
 }
@@ -74,8 +74,8 @@ struct Call {
     metrics: Metrics,
 }
 
-/// A place, as the metrics show it.
-struct Place {
+/// A slot, as the metrics show it.
+struct Slot {
     _permit: OwnedSemaphorePermit,
     metrics: Metrics,
 }
@@ -89,17 +89,17 @@ impl Gate {
         deadline: Duration,
         metrics: Metrics,
     ) -> Self {
-        let places = Arc::new(Semaphore::new(calls_max));
-        Gate(Arc::new(Shared { callers, clock_status, places, places_max: calls_max, deadline, metrics }))
+        let slots = Arc::new(Semaphore::new(calls_max));
+        Gate(Arc::new(Shared { callers, clock_status, slots, slots_max: calls_max, deadline, metrics }))
     }
 
     /// Whether no call is in progress.
     pub fn is_idle(&self) -> bool {
-        self.0.places.available_permits() == self.0.places_max
+        self.0.slots.available_permits() == self.0.slots_max
     }
 
     /// Lets a call in, or says why not. Nothing of its message is read before.
-    fn admit(&self, request: &mut Request<Body>) -> Result<Option<Place>, Status> {
+    fn admit(&self, request: &mut Request<Body>) -> Result<Option<Slot>, Status> {
         if request.uri().path().starts_with(HEALTH) {
             return Ok(None);
         }
@@ -118,9 +118,9 @@ impl Gate {
             return Ok(None);
         }
         let full = |_| status::overloaded("too many calls in progress (limits.grpc_calls)");
-        let permit = self.0.places.clone().try_acquire_owned().map_err(full)?;
+        let permit = self.0.slots.clone().try_acquire_owned().map_err(full)?;
         self.0.metrics.in_progress.inc();
-        Ok(Some(Place { _permit: permit, metrics: self.0.metrics.clone() }))
+        Ok(Some(Slot { _permit: permit, metrics: self.0.metrics.clone() }))
     }
 }
 
@@ -134,7 +134,7 @@ impl<S> Layer<S> for Gate {
 
 impl<S> Service<Request<Body>> for Gated<S>
 where
-    S: Service<Request<Body>, Response = Response<Body>>,
+    S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
     S::Future: Send + 'static,
 {
     type Response = Response<Body>;
@@ -145,23 +145,49 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
-        let mut call = Call::begin(&request, &self.gate.0.metrics);
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let call = Call::begin(&request, &self.gate.0.metrics);
         let of_connection = request.extensions().get().map(|peer: &Peer| peer.calls.begin());
+        let Some(published) = self.gate.0.callers.awaited_key(request.headers()) else {
+            return self.judge(call, of_connection, request);
+        };
+        // This one is ready for a call, its copy is not.
+        let copy = self.clone();
+        let mut ready = std::mem::replace(self, copy);
+        async move {
+            published.await;
+            ready.judge(call, of_connection, request).await
+        }
+        .boxed()
+    }
+}
+
+impl<S> Gated<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>>,
+    S::Future: Send + 'static,
+{
+    /// Answers the call, or says why not.
+    fn judge(
+        &mut self,
+        mut call: Call,
+        of_connection: Option<calls::Call>,
+        mut request: Request<Body>,
+    ) -> BoxFuture<'static, Result<Response<Body>, S::Error>> {
         let asked = timeout_of(request.headers());
         let admitted = asked.and_then(|asked| Ok((asked, self.gate.admit(&mut request)?)));
-        let (asked, place) = match admitted {
+        let (asked, slot) = match admitted {
             Ok(admitted) => admitted,
             Err(status) => return async move { Ok(call.refuse(status)) }.boxed(),
         };
         let within = asked.unwrap_or(self.gate.0.deadline);
         let deadline = Deadline { at: Instant::now() + within, within };
         request.extensions_mut().insert(deadline);
-        // Of a stream the first answer has to be in time.
+        // A stream's first answer must be in time.
         let answer = self.inner.call(request);
         async move {
             let answered = timeout_at(deadline.at, answer).await;
-            drop(place);
+            drop(slot);
             match answered {
                 Ok(answer) => answer.map(|answer| call.answered(answer).map(|body| Answer::of(of_connection, body))),
                 Err(_) => Ok(call.refuse(Status::deadline_exceeded("the call took longer than its deadline"))),
@@ -183,7 +209,7 @@ impl Call {
         status.into_http()
     }
 
-    /// The status of a success comes behind the answer, that of an error in its head.
+    /// The status of a success comes after the answer, that of an error in its head.
     fn answered(&mut self, answer: Response<Body>) -> Response<Body> {
         let Some(status) = Status::from_header_map(answer.headers()) else {
             self.status = Code::Ok;
@@ -204,13 +230,13 @@ impl Drop for Call {
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         self.metrics.in_progress.dec();
     }
 }
 
-/// What a caller gives its call; as gRPC over HTTP/2 has it, eight digits at most and a unit.
+/// The timeout that a caller gives its call, as in gRPC over HTTP/2: at most eight digits and a unit.
 fn timeout_of(headers: &HeaderMap) -> Result<Option<Duration>, Status> {
     let Some(value) = headers.get(TIMEOUT) else { return Ok(None) };
     let parse = || {

@@ -10,10 +10,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::connection::{Connection, Patience, Place};
+use super::connection::{Connection, Patience, Slot};
 use super::metrics::Metrics;
-use crate::edge::connection::stream::Stream;
-use crate::edge::listener::Tls;
+use crate::connection::stream::Stream;
+use crate::listener::Tls;
 
 /// Connections at a time; a further one is closed as it is accepted. A caller needs one for all its calls.
 const CONNECTIONS_MAX: usize = 1024;
@@ -47,22 +47,22 @@ async fn accept(
     ready: mpsc::Sender<Connection>,
     metrics: Metrics,
 ) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                let Ok(permit) = places.clone().try_acquire_owned() else {
+                let Ok(permit) = slots.clone().try_acquire_owned() else {
                     metrics.refused.inc();
                     continue;
                 };
-                let place = Place::new(permit, metrics.connections.clone(), metrics.refused.clone());
+                let slot = Slot::new(permit, metrics.connections.clone(), metrics.refused.clone());
                 let until = Instant::now() + patience.handshake;
                 let (tls, ready, refused) = (tls.clone(), ready.clone(), metrics.refused.clone());
                 tokio::spawn(async move {
                     match encrypted(stream, tls.as_deref(), until).await {
                         // It is closed if nothing is served any more.
                         Some(stream) => {
-                            drop(ready.send(Connection::new(stream, place, until, patience.idle)).await);
+                            drop(ready.send(Connection::new(stream, slot, until, patience.idle)).await);
                         }
                         None => drop(refused.inc()),
                     }

@@ -1,4 +1,4 @@
-//! What is counted of calls.
+//! The metrics of gRPC calls.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use prometheus_client::registry::Registry;
 use tonic::Code;
 
 /// All methods, with their labels. Anything else is counted as [`OTHER`], so that no caller can make up a label.
-const METHODS: [(&str, &str); 28] = [
+const METHODS: [(&str, &str); 29] = [
     ("heartline.v1.History/Put", "put"),
     ("heartline.v1.History/Get", "get"),
     ("heartline.v1.History/List", "list"),
@@ -36,6 +36,7 @@ const METHODS: [(&str, &str); 28] = [
     ("heartline.internal.v1.Gateways/Revocations", "gateway_revocations"),
     ("heartline.internal.v1.Gateways/Revoke", "gateway_revocations"),
     ("heartline.internal.v1.Gateways/TakeBack", "gateway_revocations"),
+    ("heartline.internal.v1.Gateways/Forward", "gateway_forward"),
     ("grpc.health.v1.Health/Check", "health_check"),
     ("grpc.health.v1.Health/Watch", "health_watch"),
     ("grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "reflection"),
@@ -80,7 +81,7 @@ impl Metrics {
         }
         registry.register("grpc_calls", "Calls over gRPC, by method and status", metrics.calls.clone());
         registry.register("grpc_call_seconds", "Time to answer a call over gRPC, by method", metrics.seconds.clone());
-        registry.register("grpc_calls_in_progress", "Calls over gRPC that have a place", metrics.in_progress.clone());
+        registry.register("grpc_calls_in_progress", "Calls over gRPC in progress", metrics.in_progress.clone());
         registry.register("grpc_connections", "Open connections over gRPC", metrics.connections.clone());
         let meaning = "Connections to the gRPC listener that were closed: too many, or no handshake in time";
         registry.register("grpc_connections_refused", meaning, metrics.refused.clone());

@@ -28,7 +28,7 @@ pub mod server;
 mod service;
 mod status;
 
-/// Of the schema in `proto/`.
+/// The code made from the schema in `proto/`.
 #[allow(clippy::all, missing_docs)]
 pub mod wire {
     tonic::include_proto!("heartline.v1");

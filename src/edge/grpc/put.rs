@@ -15,16 +15,18 @@ use super::caller::Caller;
 use super::decode::{self, Entry};
 use super::gate::Deadline;
 use super::{encode, status, wire};
-use crate::domain::devices::inbox::{CloseRequest, Inbox, Rejected, WrittenBeat};
-use crate::domain::devices::ready_list::Notifier;
-use crate::domain::ingest::source::Source;
-use crate::domain::rewards::decisions::Decisions;
-use crate::edge::context::ConnectionContext;
-use crate::edge::http::pending::COMMIT_MAX;
-use crate::model::ids::UserId;
-use crate::model::rewards::day::Day;
-use crate::model::rewards::reward_notice::RewardNotice;
-use crate::model::visitor::Visitor;
+use crate::context::ConnectionContext;
+use crate::http::pending::COMMIT_MAX;
+use domain::devices::inbox::{CloseRequest, Inbox, Rejected, WrittenBeat};
+use domain::devices::ready_list::Notifier;
+use domain::ingest::source::Source;
+use domain::rewards::decisions::Decisions;
+use model::beat::Beat;
+use model::ids::UserId;
+use model::rewards::day::Day;
+use model::rewards::reward_notice::RewardNotice;
+use model::rule::{Reason, nonsense};
+use model::visitor::Visitor;
 
 /// Users whose flags are looked up at one time.
 const LOOKUPS_MAX: usize = 64;
@@ -59,7 +61,7 @@ pub async fn put(
         return Err(status::overloaded("too many beats wait for the store"));
     }
     let mut pending: Vec<Pending> = entries.iter().map(|entry| hand_in(context, entry, &notify)).collect();
-    // What is late says so of itself.
+    // A late entry is answered as such, so the timeout itself is ignored.
     let until = deadline.answer_by().min(tokio::time::Instant::now() + COMMIT_MAX);
     let _late = timeout_at(until, answered(&mut pending, &notify)).await;
     pending.iter_mut().filter(|pending| pending.open > 0).for_each(|pending| pending.unavailable = true);
@@ -68,7 +70,8 @@ pub async fn put(
     }
     let today = context.connect_lookup.today();
     let flags = flags(context, &pending, today, deadline).await;
-    let users = pending.into_iter().zip(flags).map(|(pending, flag)| pending.answer(context, caller, flag));
+    let answers = pending.into_iter().zip(flags).zip(&entries);
+    let users = answers.map(|((pending, flag), entry)| pending.answer(context, caller, flag, &entry.beats));
     Ok(wire::PutResponse { users: users.collect(), now: context.clock.now(), today: today.to_string() })
 }
 
@@ -135,16 +138,24 @@ impl Pending {
         batch.news.into_iter().for_each(|later| self.news.add(*later));
     }
 
-    fn answer(mut self, context: &ConnectionContext, caller: &Caller, flag: Option<Day>) -> wire::UserAnswer {
+    /// `beats`: of the entry.
+    fn answer(
+        mut self,
+        context: &ConnectionContext,
+        caller: &Caller,
+        flag: Option<Day>,
+        beats: &[Beat],
+    ) -> wire::UserAnswer {
         let (mid, sub) = (self.user.0, String::new());
         if self.unavailable {
             return wire::UserAnswer { mid, sub, unavailable: true, ..wire::UserAnswer::default() };
         }
-        self.rejected.sort_unstable_by_key(|rejected| rejected.place.index);
-        self.written.sort_unstable_by_key(|written| written.place.index);
+        self.rejected.sort_unstable_by_key(|rejected| rejected.beat_ref.index);
+        self.written.sort_unstable_by_key(|written| written.beat_ref.index);
         let rejected = self.rejected.into_iter().map(|rejected| wire::PutRejected {
-            index: rejected.place.index,
+            index: rejected.beat_ref.index,
             reason: encode::reason(rejected.reason).into(),
+            message: complaint(&rejected, beats),
             record: rejected.record.filter(|_| caller.may_read()).map(|it| encode::record(&it, &context.reading)),
         });
         wire::UserAnswer {
@@ -154,7 +165,13 @@ impl Pending {
             rewards: self.news.claims.iter().map(encode::reward).collect(),
             unavailable: false,
             sub,
-            changed: self.written.iter().filter(|beat| !beat.steady).map(|beat| beat.place.index).collect(),
+            changed: self.written.iter().filter(|beat| !beat.steady).map(|beat| beat.beat_ref.index).collect(),
         }
     }
+}
+
+/// The complaint about an invalid beat; empty for other reasons.
+fn complaint(rejected: &Rejected, beats: &[Beat]) -> String {
+    let beat = beats.get(rejected.beat_ref.index as usize).filter(|_| rejected.reason == Reason::Invalid);
+    beat.map(nonsense).unwrap_or_default()
 }

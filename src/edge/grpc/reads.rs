@@ -7,15 +7,15 @@ use super::caller::Caller;
 use super::decode::{self, Fault};
 use super::gate::Deadline;
 use super::{encode, status, wire};
-use crate::domain::stored_users::Users;
-use crate::edge::context::ConnectionContext;
-use crate::edge::limits::list_limiter::ListPermit;
-use crate::edge::protocol::cursor;
-use crate::edge::protocol::frame::Cursor;
-use crate::edge::protocol::json::decode_list;
-use crate::model::ids::UserId;
-use crate::model::page::{ListFilter, ListRequest, UsersRequest};
-use crate::model::walk::WalkRequest;
+use crate::context::ConnectionContext;
+use crate::limits::list_limiter::ListPermit;
+use crate::protocol::cursor;
+use crate::protocol::frame::Cursor;
+use crate::protocol::json::decode_list;
+use domain::stored_users::Users;
+use model::ids::UserId;
+use model::page::{ListFilter, ListRequest, UsersRequest};
+use model::walk::WalkRequest;
 
 /// Records of a page by content.
 const WALK_DEFAULT: u32 = 20;
@@ -165,7 +165,7 @@ pub async fn recording(
     Ok(wire::RecordingState { paused })
 }
 
-/// What a welcome says of the user.
+/// The state of the user that a welcome tells.
 pub async fn open(
     context: &ConnectionContext,
     caller: &Caller,

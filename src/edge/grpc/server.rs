@@ -21,9 +21,9 @@ use super::metrics::Metrics;
 use super::service::Service;
 use super::wire::history_server::{HistoryServer, SERVICE_NAME};
 use super::{SCHEMA, listener};
-use crate::domain::gateway_messages::wire::gateways_server::GatewaysServer;
-use crate::edge::listener::Tls;
+use crate::listener::Tls;
 use crate::shutdown::Stop;
+use domain::gateway_messages::wire::gateways_server::GatewaysServer;
 
 /// Bytes of one message, unpacked.
 const MESSAGE_BYTES_MAX: usize = 4 << 20;
@@ -70,15 +70,18 @@ impl GrpcServer {
     pub async fn serve(self, listener: TcpListener, tls: Option<Arc<Tls>>) -> Result<(), tonic::transport::Error> {
         let GrpcServer { service, gateways, gate, metrics, patience, stop } = self;
         let (health, health_service) = health_reporter();
-        tell(&health, ServingStatus::Serving).await;
+        set_health(&health, ServingStatus::Serving).await;
         let history = HistoryServer::new(service)
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
             .accept_compressed(CompressionEncoding::Gzip)
             .send_compressed(CompressionEncoding::Gzip);
         let gateways = GatewaysServer::new(gateways).max_decoding_message_size(MESSAGE_BYTES_MAX);
-        let reflection = || Reflection::configure().register_encoded_file_descriptor_set(SCHEMA);
+        let reflection = || {
+            let known = Reflection::configure().register_encoded_file_descriptor_set(SCHEMA);
+            known.register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        };
         let (reflection_v1, reflection_v1alpha) = (reflection().build_v1(), reflection().build_v1alpha());
-        let expect = "the schema is one, as every start of a server shows";
+        let expect = "the schemas are some, as every start of a server shows";
         let router = Server::builder()
             .max_concurrent_streams(STREAMS_MAX)
             .initial_stream_window_size(STREAM_WINDOW)
@@ -95,7 +98,7 @@ impl GrpcServer {
             let (ending, draining) = (stop.ending(), stop.draining());
             async move {
                 ending.await;
-                tell(&health, ServingStatus::NotServing).await;
+                set_health(&health, ServingStatus::NotServing).await;
                 draining.await;
                 sleep(GOODBYE).await;
             }
@@ -110,8 +113,8 @@ impl GrpcServer {
     }
 }
 
-/// Of the process as a whole, and of the service.
-async fn tell(health: &HealthReporter, status: ServingStatus) {
+/// Sets the health of the process as a whole and of the service.
+async fn set_health(health: &HealthReporter, status: ServingStatus) {
     for name in ["", SERVICE_NAME] {
         health.set_service_status(name, status).await;
     }

@@ -13,8 +13,8 @@ use super::wire::{
     RewardsResponse, SetRecordingRequest, UsersRequest, UsersResponse,
 };
 use super::{forgetting, put, reads};
-use crate::domain::stored_users::Users;
-use crate::edge::context::ConnectionContext;
+use crate::context::ConnectionContext;
+use domain::stored_users::Users;
 
 pub struct Service {
     /// That of the thread.
@@ -22,7 +22,7 @@ pub struct Service {
     pub users: Users,
 }
 
-/// What the gate knows of a call.
+/// Takes a call with the caller and the deadline that the gate has found.
 pub(super) fn taken<T>(request: Request<T>) -> Result<(Caller, Deadline, T), Status> {
     let (_, extensions, message) = request.into_parts();
     match (extensions.get::<Caller>(), extensions.get::<Deadline>()) {

@@ -5,10 +5,10 @@ use std::time::Duration;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
-use crate::domain::store_reads::Unavailable;
-use crate::edge::http::asked_at::NewestUnknown;
-use crate::edge::http::pending::CommitError;
-use crate::edge::protocol::frame::DecodeError;
+use crate::http::asked_at::NewestUnknown;
+use crate::http::pending::CommitError;
+use crate::protocol::frame::DecodeError;
+use domain::store_reads::Unavailable;
 
 /// When to ask again what the store did not answer, and when there may be room again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);

@@ -8,15 +8,15 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::problem::Problem;
-use crate::domain::history::History;
-use crate::domain::store_reads::Unavailable;
-use crate::domain::time::clock::Clock;
-use crate::edge::context::ConnectionContext;
-use crate::model::ids::{Content, UserId};
-use crate::model::page::{ListFilter, ListRequest};
-use crate::model::record::Record;
-use crate::model::rows_read::RowsRead;
-use crate::model::rule::AHEAD_MS_MAX;
+use crate::context::ConnectionContext;
+use domain::history::History;
+use domain::store_reads::Unavailable;
+use domain::time::clock::Clock;
+use model::ids::{Content, UserId};
+use model::page::{ListFilter, ListRequest};
+use model::record::Record;
+use model::rows_read::RowsRead;
+use model::rule::AHEAD_MS_MAX;
 
 /// How long the user's lists are waited for.
 const WAIT_MAX: Duration = Duration::from_secs(1);
@@ -56,14 +56,14 @@ pub async fn of_all(context: &ConnectionContext, user: UserId) -> Result<u64, Ne
     Ok(not_before(found.records.iter(), now))
 }
 
-/// Of a switch of recording, which then is newer than the one before it.
+/// The moment of a switch of recording, which then is newer than the one before it.
 pub async fn of_switch(context: &ConnectionContext, user: UserId) -> Result<u64, Unavailable> {
     let now = context.clock.now();
     let last = context.history.last_switch(user).await?;
     Ok(last.map_or(now, |last| now.max(last.at + 1)).min(now + AHEAD_MS_MAX))
 }
 
-/// Of an erasure, which covers the switches of recording, too.
+/// The moment of an erasure, which covers the switches of recording, too.
 pub async fn of_erasure(clock: &Clock, history: &History, user: UserId) -> Result<u64, Unavailable> {
     let now = clock.now();
     let newest = ListRequest { limit: 1, after: None, filter: ListFilter::default() };

@@ -15,10 +15,10 @@ use http::{HeaderMap, HeaderValue, Uri, header};
 
 use super::problem::{self, Problem};
 use super::{body, query};
-use crate::edge::address::{ClientAddress, Network};
-use crate::edge::context::ConnectionContext;
-use crate::edge::origin::Origins;
-use crate::edge::protocol::json::encode_asked_origin;
+use crate::address::{ClientAddress, Network};
+use crate::context::ConnectionContext;
+use crate::origin::Origins;
+use crate::protocol::json::encode_asked_origin;
 
 /// To be merged into the router of the other paths, whose fallback answers for what is not here.
 pub fn router(context: &Arc<ConnectionContext>) -> Router<Arc<ConnectionContext>> {

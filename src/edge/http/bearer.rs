@@ -6,12 +6,13 @@ use axum::extract::FromRequestParts;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, header};
 
+use super::passed_on::PassedOn;
 use super::problem::Problem;
 use super::request_log::RequestUser;
-use crate::edge::auth::Identity;
-use crate::edge::auth::authenticator::Authenticator;
-use crate::edge::context::ConnectionContext;
-use crate::model::ids::UserId;
+use crate::auth::Identity;
+use crate::auth::authenticator::Authenticator;
+use crate::context::ConnectionContext;
+use model::ids::UserId;
 
 /// The answer to a request that is refused although its token is valid.
 pub const SENT_AWAY: &str = "sub: this user was kicked a moment ago, or the token is revoked";
@@ -48,8 +49,14 @@ impl FromRequestParts<Arc<ConnectionContext>> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, context: &Arc<ConnectionContext>) -> Result<Self, Problem> {
+        if let Some(PassedOn(Some(user))) = parts.extensions.get() {
+            return Ok(Caller { user: *user });
+        }
         let authorization = authorization(&parts.headers)?;
         let authorization = authorization.ok_or_else(|| Problem::unauthenticated("authorization: is missing"))?;
+        if let Some(token) = token_of(authorization) {
+            context.authenticator.await_key(token).await;
+        }
         let identity = identify(authorization, &context.authenticator)?;
         if let Some(logged) = parts.extensions.get::<RequestUser>() {
             logged.is(identity.user);

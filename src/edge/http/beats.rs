@@ -11,14 +11,14 @@ use super::bearer::Caller;
 use super::pending::Pending;
 use super::problem::Problem;
 use super::{body, query};
-use crate::domain::devices::inbox::Rejected;
-use crate::domain::ingest::intake::Intake;
-use crate::domain::ingest::submit_queue::{LargeFramePermit, SubmitQueue};
-use crate::edge::address::ClientAddress;
-use crate::edge::context::ConnectionContext;
-use crate::edge::protocol::frame::Rejection;
-use crate::edge::protocol::json::{BeatsAnswer, decode_beats_body, encode_beats_answer};
-use crate::model::visitor::Visitor;
+use crate::address::ClientAddress;
+use crate::context::ConnectionContext;
+use crate::protocol::frame::Rejection;
+use crate::protocol::json::{BeatsAnswer, decode_beats_body, encode_beats_answer};
+use domain::devices::inbox::Rejected;
+use domain::ingest::intake::Intake;
+use domain::ingest::submit_queue::{LargeFramePermit, SubmitQueue};
+use model::visitor::Visitor;
 
 /// How long a long request may wait for others.
 const WAIT_MAX: Duration = Duration::from_secs(10);
@@ -67,5 +67,5 @@ async fn large_frame_permit(intake: &Intake, bytes: usize) -> Result<Option<Larg
 
 /// A request has no `seq`.
 fn rejection(rejected: Rejected) -> Rejection {
-    Rejection { seq: None, index: rejected.place.index, reason: rejected.reason, record: rejected.record }
+    Rejection { seq: None, index: rejected.beat_ref.index, reason: rejected.reason, record: rejected.record }
 }

@@ -23,7 +23,8 @@ const DISCARD_MAX: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug)]
 pub struct Streamed;
 
-/// The whole body of a request, which must say that it is JSON. Whether it is, is for the codec to judge.
+/// The whole body of a request, which must say that it is JSON, or nothing of its type. Whether it is JSON is for the codec
+/// to judge.
 pub async fn received(request: Request, bytes_max: usize) -> Result<Bytes, Problem> {
     if !is_json(request.headers()) {
         return Err(Problem::media_type());
@@ -75,8 +76,10 @@ pub fn answered(text: String) -> Response {
     ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], text).into_response()
 }
 
+/// Without a type it may be. A form or plain text, which any web page can send, says so.
 fn is_json(headers: &HeaderMap) -> bool {
-    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let Some(media_type) = headers.get(header::CONTENT_TYPE) else { return true };
+    let media_type = media_type.to_str().unwrap_or_default();
     let essence = media_type.split(';').next().unwrap_or_default();
     essence.trim().eq_ignore_ascii_case("application/json")
 }
@@ -116,14 +119,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_a_body_of_type_json_is_accepted() {
+    async fn only_a_body_of_type_json_or_of_none_is_accepted() {
         for good in ["application/json", "Application/JSON; charset=utf-8"] {
             assert_eq!(status(Some(good), Body::from("{}")).await, 200, "{good}");
         }
         for bad in ["text/plain", "application/jsonp", "application/x-www-form-urlencoded", ""] {
             assert_eq!(status(Some(bad), Body::from("{}")).await, 415, "{bad}");
         }
-        assert_eq!(status(None, Body::from("{}")).await, 415);
+        assert_eq!(status(None, Body::from("{}")).await, 200);
     }
 
     #[tokio::test]

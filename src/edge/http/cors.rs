@@ -9,10 +9,10 @@ use http::{HeaderValue, Method, StatusCode, header};
 use tracing::field;
 
 use super::problem::Problem;
-use crate::edge::address::ClientAddress;
-use crate::edge::context::ConnectionContext;
-use crate::edge::metrics::Refused;
-use crate::edge::origin::Origins;
+use crate::address::ClientAddress;
+use crate::context::ConnectionContext;
+use crate::metrics::Refused;
+use crate::origin::Origins;
 
 /// Seconds for which a browser need not ask again; it keeps none longer.
 const PREFLIGHT_SECONDS: &str = "7200";
@@ -31,7 +31,7 @@ pub async fn apply(State(context): State<Arc<ConnectionContext>>, request: Reque
     };
     let headers = response.headers_mut();
     headers.append(header::VARY, HeaderValue::from_static("Origin"));
-    // What a user watches must not be cached, nor must an error.
+    // Answers about a user must not be cached, nor must errors.
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     if let Some(origin) = origin {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);

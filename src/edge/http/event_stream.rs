@@ -25,33 +25,33 @@ pub type OpenStreams = Gauge<i64, AtomicI64>;
 
 /// Bounds the streams that are open at a time.
 #[derive(Clone)]
-pub struct StreamPlaces {
+pub struct StreamSlots {
     free: Arc<Semaphore>,
     open: OpenStreams,
 }
 
-/// A place among the streams, given back when dropped.
-pub struct StreamPlace {
+/// A slot among the streams, given back when dropped.
+pub struct StreamSlot {
     open: OpenStreams,
     _permit: OwnedSemaphorePermit,
 }
 
-impl StreamPlaces {
-    /// Places for `count` streams at a time.
+impl StreamSlots {
+    /// Slots for `count` streams at a time.
     pub fn new(count: usize, open: OpenStreams) -> Self {
-        StreamPlaces { free: Arc::new(Semaphore::new(count)), open }
+        StreamSlots { free: Arc::new(Semaphore::new(count)), open }
     }
 
-    /// `full`: the error text when no place is free.
-    pub fn take(&self, full: &str) -> Result<StreamPlace, Problem> {
+    /// `full`: the error text when no slot is free.
+    pub fn take(&self, full: &str) -> Result<StreamSlot, Problem> {
         let permit = self.free.clone().try_acquire_owned();
         let permit = permit.map_err(|_| Problem::unavailable(full, FULL_RETRY_SECONDS))?;
         self.open.inc();
-        Ok(StreamPlace { open: self.open.clone(), _permit: permit })
+        Ok(StreamSlot { open: self.open.clone(), _permit: permit })
     }
 }
 
-impl Drop for StreamPlace {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
         self.open.dec();
     }

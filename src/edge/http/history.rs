@@ -11,13 +11,13 @@ use super::bearer::Caller;
 use super::pending::Pending;
 use super::problem::Problem;
 use super::{asked_at, body, query};
-use crate::edge::context::ConnectionContext;
-use crate::edge::protocol::cursor;
-use crate::edge::protocol::frame::Cursor;
-use crate::edge::protocol::json::{decode_content, decode_get_body, encode_page, encode_record, encode_records};
-use crate::model::change::Action;
-use crate::model::ids::Content;
-use crate::model::visitor::Visitor;
+use crate::context::ConnectionContext;
+use crate::protocol::cursor;
+use crate::protocol::frame::Cursor;
+use crate::protocol::json::{decode_content, decode_get_body, encode_page, encode_record, encode_records};
+use model::change::Action;
+use model::ids::Content;
+use model::visitor::Visitor;
 
 /// The last two parts of a path: kind and oid.
 pub(super) type ContentPath = Result<Path<(String, String)>, PathRejection>;

@@ -6,9 +6,10 @@
 //! request_log ─▶ metrics ─▶ asked_origin
 //! ```
 //!
-//! Whatever goes wrong is answered with a [`problem`] document. [`problem`], [`body`], [`bearer`], [`pending`]
-//! and [`asked_at`] serve the other listeners of the edge, too, and [`event_stream`] serves those alone.
+//! Whatever goes wrong is answered with a [`problem`] document. [`problem`], [`body`], [`bearer`], [`pending`],
+//! [`accepted`], [`passed_on`] and [`asked_at`] serve the other listeners of the edge, too, and [`event_stream`] serves those alone.
 
+pub mod accepted;
 pub mod arriving_body;
 pub mod asked_at;
 mod asked_origin;
@@ -18,6 +19,7 @@ pub mod body;
 mod cors;
 pub mod event_stream;
 mod history;
+pub mod passed_on;
 pub mod pending;
 pub mod problem;
 pub mod query;
@@ -47,9 +49,7 @@ pub fn router(context: Arc<ConnectionContext>) -> Router {
         .route("/v1/history/{kind}/{oid}", get(history::get_one).delete(history::delete_one))
         .route("/v1/recording", get(recording::get).put(recording::put))
         .route("/v1/rewards/today", get(rewards::today))
-        .route("/v1/views/get", post(views::get))
-        .route("/v1/views/{kind}/{oid}", post(views::count))
-        .route("/v1/views/{kind}/{oid}/days", get(views::days))
+        .merge(routes_of_views())
         .fallback(problem::no_such_path)
         .method_not_allowed_fallback(problem::no_such_method)
         .layer(from_fn_with_state(context.clone(), refuse_out_of_time))
@@ -60,6 +60,18 @@ pub fn router(context: Arc<ConnectionContext>) -> Router {
         .layer(from_fn_with_state(context.metrics.http.clone(), http_metrics::measure))
         .layer(from_fn_with_state(context.clone(), request_log::log))
         .with_state(context)
+}
+
+fn routes_of_views() -> Router<Arc<ConnectionContext>> {
+    Router::new()
+        .route("/v1/views/get", post(views::get))
+        .route("/v1/views/{kind}/{oid}", post(views::count))
+        .route("/v1/views/{kind}/{oid}/days", get(views::days))
+}
+
+/// Views alone, for requests that gateways have [passed on](passed_on).
+pub fn views(context: Arc<ConnectionContext>) -> Router {
+    routes_of_views().with_state(context)
 }
 
 /// A beat that is judged by a wrong clock may be refused for good.

@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use super::problem::Problem;
-use crate::domain::devices::inbox::{CloseRequest, Inbox, InboxBatch, Rejected};
-use crate::domain::devices::ready_list::Notifier;
-use crate::domain::ingest::intake::Intake;
-use crate::domain::ingest::source::Source;
-use crate::domain::rewards::decisions::Decisions;
-use crate::edge::context::ConnectionContext;
-use crate::model::beat::Beat;
-use crate::model::change::{Action, Outcome};
-use crate::model::ids::{ConnectionId, UserId};
-use crate::model::rewards::day::Day;
-use crate::model::rewards::reward_notice::RewardNotice;
-use crate::model::visitor::Visitor;
+use crate::context::ConnectionContext;
+use domain::devices::inbox::{CloseRequest, Inbox, InboxBatch, Rejected};
+use domain::devices::ready_list::Notifier;
+use domain::ingest::intake::Intake;
+use domain::ingest::source::Source;
+use domain::rewards::decisions::Decisions;
+use model::beat::Beat;
+use model::change::{Action, Outcome};
+use model::ids::{ConnectionId, UserId};
+use model::rewards::day::Day;
+use model::rewards::reward_notice::RewardNotice;
+use model::visitor::Visitor;
 
 /// How long a commit is waited for, at most. After it the outcome is unknown, and it is the client's to send the same again.
 pub const COMMIT_MAX: Duration = Duration::from_secs(10);
@@ -87,7 +87,7 @@ impl<'a> Pending<'a> {
             };
             self.committed(batch).await?;
         }
-        rejected.sort_unstable_by_key(|rejected| rejected.place.index);
+        rejected.sort_unstable_by_key(|rejected| rejected.beat_ref.index);
         Ok((rejected, news))
     }
 

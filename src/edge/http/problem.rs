@@ -9,12 +9,12 @@ use http::header::{self, HeaderName};
 use http::{HeaderValue, Method, StatusCode};
 use serde::Serialize;
 
-use crate::domain::counters::CountersUnavailable;
-use crate::domain::events::LogAway;
-use crate::domain::store_reads::Unavailable;
-use crate::domain::subscribers::SubscribersError;
-use crate::domain::views::ViewsUnavailable;
-use crate::edge::protocol::frame::{DecodeError, ErrorCode};
+use crate::protocol::frame::{DecodeError, ErrorCode};
+use domain::counters::CountersUnavailable;
+use domain::events::LogAway;
+use domain::store_reads::Unavailable;
+use domain::subscribers::SubscribersError;
+use domain::views::ViewsUnavailable;
 
 const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
 /// When to ask again what the store did not answer.
@@ -31,9 +31,9 @@ pub struct Problem {
     word: &'static str,
     /// The same for all problems of one word.
     title: &'static str,
-    /// What happened this time.
+    /// The details of this occurrence.
     detail: String,
-    /// What is there instead, in a member of its own.
+    /// The counter's present value, in a member of its own.
     value: Option<i64>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
@@ -89,9 +89,13 @@ impl Problem {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "id_reused", "Id reused", detail)
     }
 
+    /// The router adds the methods there are.
+    pub fn no_such_method() -> Self {
+        Self::method(&[], "the Allow header lists the allowed methods")
+    }
+
     /// `allowed`: the methods there are; empty where the router adds them.
-    pub fn method(allowed: &[Method]) -> Self {
-        let detail = "the Allow header lists the allowed methods";
+    pub fn method(allowed: &[Method], detail: impl Into<String>) -> Self {
         let problem = Self::new(StatusCode::METHOD_NOT_ALLOWED, "method", "Method not allowed", detail);
         let names: Vec<&str> = allowed.iter().map(Method::as_str).collect();
         match HeaderValue::from_str(&names.join(",")) {
@@ -112,7 +116,7 @@ impl Problem {
     }
 
     pub fn media_type() -> Self {
-        let detail = "the body must be application/json";
+        let detail = "content-type: must be application/json, or left out";
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", "Wrong media type", detail)
     }
 
@@ -158,7 +162,7 @@ impl Problem {
         Self::new(status, code.word(), title, detail)
     }
 
-    /// What happened this time.
+    /// The details of this occurrence.
     pub fn detail(&self) -> &str {
         &self.detail
     }
@@ -198,7 +202,7 @@ impl From<SubscribersError> for Problem {
     fn from(error: SubscribersError) -> Self {
         match error {
             SubscribersError::Missing => Problem::not_found(error.to_string()),
-            SubscribersError::Future => Problem::invalid(error.to_string()),
+            SubscribersError::Future | SubscribersError::Unknown { .. } => Problem::invalid(error.to_string()),
             SubscribersError::Unreadable(_) | SubscribersError::Store | SubscribersError::Bus => {
                 Problem::store_away(error.to_string())
             }
@@ -239,7 +243,7 @@ pub async fn no_such_path() -> Problem {
 
 /// For methods that a path does not have.
 pub async fn no_such_method() -> Problem {
-    Problem::method(&[])
+    Problem::no_such_method()
 }
 
 #[cfg(test)]

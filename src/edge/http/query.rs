@@ -6,21 +6,21 @@ use axum::response::{IntoResponse, Response};
 use http::Uri;
 
 use super::problem::Problem;
-use crate::edge::protocol::frame::FrameLimits;
-use crate::edge::protocol::json::{
+use crate::protocol::frame::FrameLimits;
+use crate::protocol::json::{
     ExportPage, ListQuery, RankedBy, decode_counter_key, decode_counter_top, decode_dead, decode_event_request,
     decode_export, decode_forgetting, decode_list_query, decode_mid, decode_revoked, decode_subscriber_list,
     decode_tail, decode_top, decode_view_days,
 };
-use crate::edge::protocol::unknown_field;
-use crate::model::counters::CounterKey;
-use crate::model::event_page::EventRequest;
-use crate::model::event_topic::EventTopic;
-use crate::model::ids::{ConnectionId, Content, UserId};
-use crate::model::page::ListRequest;
-use crate::model::revocation::Revoked;
-use crate::model::rewards::day::Day;
-use crate::model::subscribers::SubscriberId;
+use crate::protocol::unknown_field;
+use model::counters::CounterKey;
+use model::event_page::EventRequest;
+use model::event_topic::EventTopic;
+use model::ids::{ConnectionId, Content, UserId};
+use model::page::ListRequest;
+use model::revocation::Revoked;
+use model::rewards::day::Day;
+use model::subscribers::SubscriberId;
 
 /// URLs end up in logs, histories and referrers, so a token there is refused at once: the mistake shows in testing.
 const TOKEN_NAMES: [&str; 3] = ["token", "access_token", "jwt"];
@@ -81,13 +81,13 @@ pub fn view_days(uri: &Uri, today: Day) -> Result<(Day, Day), Problem> {
     Ok(decode_view_days(from.as_deref(), to.as_deref(), today)?)
 }
 
-/// Which subscribers are asked for: those behind an id, at most so many.
+/// Which subscribers are asked for: those after an id, at most so many.
 pub fn subscriber_list(uri: &Uri) -> Result<(Option<SubscriberId>, usize), Problem> {
     let [after, limit] = fields(uri, ["after", "limit"])?;
     Ok(decode_subscriber_list(after.as_deref(), limit.as_deref())?)
 }
 
-/// Which dead letters are asked for: those behind a number, at most so many.
+/// Which dead letters are asked for: those after a number, at most so many.
 pub fn dead_letters(uri: &Uri) -> Result<(u64, usize), Problem> {
     let [after, limit] = fields(uri, ["after", "limit"])?;
     Ok(decode_dead(after.as_deref(), limit.as_deref())?)
@@ -179,9 +179,9 @@ fn names_a_token(uri: &Uri) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edge::protocol::cursor;
-    use crate::edge::protocol::frame::Cursor;
-    use crate::model::page::{ListFilter, Position};
+    use crate::protocol::cursor;
+    use crate::protocol::frame::Cursor;
+    use model::page::{ListFilter, Position};
 
     const LIMITS: FrameLimits = FrameLimits { beats: 500, items: 500, list: 200 };
 

@@ -10,10 +10,10 @@ use super::bearer::Caller;
 use super::pending::Pending;
 use super::problem::Problem;
 use super::{asked_at, body, query};
-use crate::edge::context::ConnectionContext;
-use crate::edge::protocol::json::{decode_recording_body, encode_recording};
-use crate::model::change::{Action, Outcome};
-use crate::model::visitor::Visitor;
+use crate::context::ConnectionContext;
+use crate::protocol::json::{decode_recording_body, encode_recording};
+use model::change::{Action, Outcome};
+use model::visitor::Visitor;
 
 /// `GET /v1/recording`.
 pub async fn get(State(context): State<Arc<ConnectionContext>>, caller: Caller, uri: Uri) -> Result<Response, Problem> {

@@ -9,9 +9,9 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::{Method, StatusCode};
 
-use crate::edge::address::ClientAddress;
-use crate::edge::context::ConnectionContext;
-use crate::model::ids::UserId;
+use crate::address::ClientAddress;
+use crate::context::ConnectionContext;
+use model::ids::UserId;
 
 /// The user of a request, once the token is checked: an extension of requests that are logged.
 #[derive(Clone, Default)]

@@ -9,8 +9,8 @@ use http::Uri;
 use super::bearer::Caller;
 use super::problem::Problem;
 use super::{body, query};
-use crate::edge::context::ConnectionContext;
-use crate::edge::protocol::json::encode_rewards;
+use crate::context::ConnectionContext;
+use crate::protocol::json::encode_rewards;
 
 /// `GET /v1/rewards/today`: includes rewards that were lost with a socket or an answer.
 pub async fn today(

@@ -5,48 +5,61 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Uri, header};
+use http::{HeaderMap, HeaderValue, header};
 
 use super::bearer::Caller;
 use super::history::{ContentPath, content};
+use super::passed_on::{self, PassedOn};
 use super::problem::Problem;
-use super::{body, query};
-use crate::domain::views::ViewCounting;
-use crate::edge::address::{ClientAddress, Network};
-use crate::edge::context::ConnectionContext;
-use crate::edge::protocol::json::{
-    decode_get_body, decode_view_body, encode_view_days, encode_view_totals, encode_viewed,
-};
-use crate::model::view::ViewDays;
+use super::{accepted, body, query};
+use crate::address::{ClientAddress, Network};
+use crate::context::ConnectionContext;
+use crate::protocol::json::{decode_get_body, decode_view_body, encode_view_days, encode_view_totals, encode_viewed};
+use domain::elsewhere::By;
+use domain::views::ViewCounting;
+use model::view::ViewDays;
+
+/// The media ranges that ask for days as CSV, and those that ask for JSON.
+const CSV: [&str; 2] = ["text/csv", "text/*"];
+const JSON: [&str; 3] = ["application/json", "application/*", "*/*"];
 
 /// Any user; without a token, too, where totals are public. Then the requests of an address are limited.
-pub struct Reader;
+pub struct Reader(By);
 
 impl FromRequestParts<Arc<ConnectionContext>> for Reader {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, context: &Arc<ConnectionContext>) -> Result<Self, Problem> {
-        let is_public = context.views.as_ref().is_some_and(|views| views.is_public());
+        if parts.extensions.get::<PassedOn>().is_some() {
+            return Ok(Reader(By::Anybody));
+        }
+        let is_public = context.views.as_ref().is_some_and(|views| views.is_public())
+            || context.elsewhere.as_ref().is_some_and(|services| services.views_are_public);
         if !is_public || parts.headers.contains_key(header::AUTHORIZATION) {
-            return Caller::from_request_parts(parts, context).await.map(|_| Reader);
+            return Caller::from_request_parts(parts, context).await.map(|caller| Reader(By::User(caller.user)));
         }
         if let Some(client) = parts.extensions.get::<ClientAddress>() {
             context.anonymous.count(&Network::of(client.0)).map_err(Problem::of_address_too_fast)?;
         }
-        Ok(Reader)
+        Ok(Reader(By::Anybody))
     }
 }
 
-/// `POST /v1/views/{kind}/{oid}`: counts a view, unless its kind is counted by playback.
+/// `POST /v1/views/{kind}/{oid}`: counts a view, unless its kind is counted by playback, or the page is only being got
+/// ready for someone who may never open it.
 pub async fn count(
     State(context): State<Arc<ConnectionContext>>,
     caller: Caller,
     path: ContentPath,
     request: Request,
 ) -> Result<Response, Problem> {
+    if let Some(services) = &context.elsewhere {
+        return passed_on::answered(services, By::User(caller.user), request, context.limits.body_bytes).await;
+    }
     query::none(request.uri())?;
     let views = views(&context)?;
     let content = content(path)?;
+    let is_ahead = is_ahead(request.headers());
     let body = body::received_or_none(request, context.limits.body_bytes).await?;
     let session = decode_view_body(&body)?;
     if !views.counts(content.kind) {
@@ -54,16 +67,22 @@ pub async fn count(
         let why = format!("views of kind {kind} are not counted (views.by_playback, views.by_request)");
         return Err(Problem::not_found(why));
     }
-    let viewed = views.count(caller.user, content, session).await?;
+    let viewed = match is_ahead {
+        true => views.uncounted(content).await?,
+        false => views.count(caller.user, content, session).await?,
+    };
     Ok(body::answered(encode_viewed(viewed)))
 }
 
 /// `POST /v1/views/get`: totals in the order asked.
 pub async fn get(
     State(context): State<Arc<ConnectionContext>>,
-    _reader: Reader,
+    Reader(by): Reader,
     request: Request,
 ) -> Result<Response, Problem> {
+    if let Some(services) = &context.elsewhere {
+        return passed_on::answered(services, by, request, context.limits.body_bytes).await;
+    }
     query::none(request.uri())?;
     let views = views(&context)?;
     let body = body::received(request, context.limits.body_bytes).await?;
@@ -75,16 +94,18 @@ pub async fn get(
 /// `GET /v1/views/{kind}/{oid}/days`, as JSON or as CSV.
 pub async fn days(
     State(context): State<Arc<ConnectionContext>>,
-    _caller: Caller,
+    caller: Caller,
     path: ContentPath,
-    uri: Uri,
-    headers: HeaderMap,
+    request: Request,
 ) -> Result<Response, Problem> {
+    if let Some(services) = &context.elsewhere {
+        return passed_on::answered(services, By::User(caller.user), request, context.limits.body_bytes).await;
+    }
     let views = views(&context)?;
     let content = content(path)?;
-    let (from, to) = query::view_days(&uri, views.today())?;
+    let (from, to) = query::view_days(request.uri(), views.today())?;
     let days = views.days(content, from, to).await?;
-    let mut answer = match prefers_csv(&headers) {
+    let mut answer = match accepted::prefers(request.headers(), &CSV, &JSON) {
         true => csv(&days),
         false => body::answered(encode_view_days(&days)),
     };
@@ -103,41 +124,30 @@ fn csv(views: &ViewDays) -> Response {
     ([(header::CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"))], text).into_response()
 }
 
-/// Whether CSV is named, and JSON not before it or with more weight.
-fn prefers_csv(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut best: Option<(f32, bool)> = None;
-    for range in accepted.flat_map(|value| value.split(',')) {
-        let mut parts = range.split(';').map(str::trim);
-        let is_csv = match parts.next().unwrap_or_default().to_ascii_lowercase().as_str() {
-            "text/csv" | "text/*" => true,
-            "application/json" | "application/*" | "*/*" => false,
-            _ => continue,
-        };
-        let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(Some(1.0), |weight| weight.parse().ok());
-        let weight = weight.unwrap_or(0.0);
-        if weight > best.map_or(0.0, |(weight, _)| weight) {
-            best = Some((weight, is_csv));
-        }
-    }
-    best.is_some_and(|(_, is_csv)| is_csv)
+/// Whether a browser says that it fetches ahead, or renders a page that is not shown yet.
+fn is_ahead(headers: &HeaderMap) -> bool {
+    let purposes = ["sec-purpose", "purpose"].into_iter().flat_map(|name| headers.get_all(name));
+    purposes.filter_map(|value| value.to_str().ok()).any(|purpose| {
+        let mut words = purpose.split([';', ',']).map(str::trim);
+        words.any(|word| word.eq_ignore_ascii_case("prefetch") || word.eq_ignore_ascii_case("prerender"))
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use http::header::HeaderName;
+
     use super::*;
 
     #[test]
-    fn csv_is_answered_when_it_is_asked_for() {
-        let prefers = |accept: &'static str| {
-            prefers_csv(&HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(accept))]))
-        };
-        for csv in ["text/csv", "Text/CSV; charset=utf-8", "text/csv, */*;q=0.1", "application/json;q=0.5,text/csv"] {
-            assert!(prefers(csv), "{csv}");
+    fn a_browser_says_in_two_headers_that_it_asks_ahead() {
+        let is_ahead = |name, value| is_ahead(&HeaderMap::from_iter([(name, HeaderValue::from_static(value))]));
+        let (new, old) = (HeaderName::from_static("sec-purpose"), HeaderName::from_static("purpose"));
+        for ahead in ["prefetch", "prefetch;prerender", "prefetch; anonymous-client-ip", "Prerender"] {
+            assert!(is_ahead(new.clone(), ahead) && is_ahead(old.clone(), ahead), "{ahead}");
         }
-        for json in ["", "*/*", "application/json, text/csv;q=0.9", "text/html", "text/csv;q=0", "application/json"] {
-            assert!(!prefers(json), "{json}");
+        for not in ["", "prefetched", "preview"] {
+            assert!(!is_ahead(new.clone(), not) && !is_ahead(old.clone(), not), "{not}");
         }
-        assert!(!prefers_csv(&HeaderMap::new()));
     }
 }

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-/// What one full-size beat takes in JSON at most, bytes: `limits.beats` of them fit into one frame or body.
+/// The most bytes of one full-size beat in JSON: `limits.beats` of them fit into one frame or body.
 pub const BEAT_BYTES_MAX: usize = 250;
 
-/// What a frame or body takes beside its beats at most (operation, flag, device, connection), bytes.
+/// The most bytes of a frame or body beside its beats (operation, flag, device, connection).
 pub const FRAME_OVERHEAD_BYTES_MAX: usize = 1024;
 
-/// What one record takes in JSON at most, bytes; a device name of control characters grows sixfold.
+/// The most bytes of one record in JSON; a device name of control characters grows sixfold.
 pub const RECORD_BYTES_MAX: usize = 768;
 
 /// Sizes, counts and rates. HTTP requests are held to the same.
@@ -38,7 +38,7 @@ pub struct LimitsConfig {
     pub connections_per_address: usize,
     /// Connections that have not been welcomed; 0 = no limit.
     pub handshakes: usize,
-    /// Of one address; 0 = no limit.
+    /// Connections of one address that have not been welcomed; 0 = no limit.
     pub handshakes_per_address: usize,
     /// Upgrades a second, in all; 0 = no limit.
     pub upgrades_per_second: u32,

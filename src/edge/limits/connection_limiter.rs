@@ -11,9 +11,9 @@ use governor::middleware::NoOpMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use parking_lot::Mutex;
 
-use crate::edge::address::Network;
-use crate::edge::limits::config::LimitsConfig;
-use crate::edge::limits::rates::{self, Rates};
+use crate::address::Network;
+use crate::limits::config::LimitsConfig;
+use crate::limits::rates::{self, Rates};
 
 /// When to try again while the number of connections is at its limit.
 pub const FULL_RETRY: Duration = Duration::from_secs(5);
@@ -69,7 +69,7 @@ impl<C: Clock + Clone> ConnectionLimiter<C> {
         self.handshakes.enter()
     }
 
-    /// An HTTP connection is to stay open after its answer. Idle connections have places of their own, as many as
+    /// An HTTP connection is to stay open after its answer. Idle connections have slots of their own, as many as
     /// handshakes, so that they take none from new connections. `None`: there are too many already.
     pub fn keep_alive(&self, network: Option<Network>) -> Option<ConnectionPermit> {
         let mut permit = self.kept_alive.enter()?;
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_free_again_once_given_back() {
+    fn a_slot_is_free_again_once_given_back() {
         let tally = Tally::new(2, 0);
         let (one, _two) = (tally.enter(), tally.enter());
         assert!(one.is_some() && tally.enter().is_none());

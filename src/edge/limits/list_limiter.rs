@@ -15,9 +15,9 @@ use prometheus_client::registry::Registry;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
-use crate::domain::store_reads::Unavailable;
-use crate::model::ids::UserId;
-use crate::model::rows_read::RowsRead;
+use domain::store_reads::Unavailable;
+use model::ids::UserId;
+use model::rows_read::RowsRead;
 
 /// Users whose lists are counted at a time, some 200 bytes each. When there are so many, the counts of all start anew.
 pub const USERS_MAX: usize = 65_536;
@@ -26,7 +26,7 @@ pub const WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// The same for all threads.
 pub struct ListLimiter {
-    /// What a row costs.
+    /// The cost of a row.
     row: Duration,
     burst: Duration,
     users: Mutex<HashMap<UserId, Arc<UserLists>>>,

@@ -16,7 +16,7 @@ pub struct Quota {
     burst: u64,
 }
 
-/// What one client has used of its [`Quota`]: a token bucket, kept as the moment at which it would be full again.
+/// One client's use of its [`Quota`]: a token bucket, kept as the moment at which it would be full again.
 ///
 /// Every idle connection keeps three of these, so they count nanoseconds since the first of them all.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Rate {
         self.settle(now);
         self.paid += quota.each * u64::from(count);
         let full = now + quota.burst;
-        // What is beyond that may have gathered.
+        // Input beyond the quota may have gathered.
         let covered = self.paid.saturating_sub(full).min(self.gathered);
         self.gathered -= covered;
         self.paid -= covered;

@@ -64,7 +64,7 @@ mod tests {
     use governor::clock::FakeRelativeClock;
 
     use super::*;
-    use crate::model::ids::UserId;
+    use model::ids::UserId;
 
     const USER: UserId = UserId(42);
 

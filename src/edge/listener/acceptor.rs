@@ -22,17 +22,17 @@ use super::http_timer::{HttpTimeouts, HttpTimer, Wait};
 use super::proxies::Proxies;
 use super::proxy_header;
 use super::tls::Tls;
-use crate::edge::address::{ClientAddress, Network};
-use crate::edge::connection::connection_set::{ConnectionSet, SetEntry};
-use crate::edge::connection::live_socket::LiveSocket;
-use crate::edge::connection::stream::Stream;
-use crate::edge::connection::upgrade::{self, Upgrade};
-use crate::edge::context::ConnectionContext;
-use crate::edge::http::arriving_body::{ArrivingBody, DRAIN_GRACE};
-use crate::edge::http::body::Streamed;
-use crate::edge::http::problem::Problem;
-use crate::edge::limits::connection_limiter::ConnectionPermit;
-use crate::edge::metrics::Refused;
+use crate::address::{ClientAddress, Network};
+use crate::connection::connection_set::{ConnectionSet, SetEntry};
+use crate::connection::live_socket::LiveSocket;
+use crate::connection::stream::Stream;
+use crate::connection::upgrade::{self, Upgrade};
+use crate::context::ConnectionContext;
+use crate::http::arriving_body::{ArrivingBody, DRAIN_GRACE};
+use crate::http::body::Streamed;
+use crate::http::problem::Problem;
+use crate::limits::connection_limiter::ConnectionPermit;
+use crate::metrics::Refused;
 
 /// Read and write buffers of a connection while it speaks HTTP.
 const HTTP_BUFFER_BYTES: usize = 16 * 1024;
@@ -174,7 +174,7 @@ impl Acceptor {
         }
     }
 
-    /// Whether the connection may stay for another request. With its first answer it changes its place among the
+    /// Whether the connection may stay for another request. With its first answer it changes its slot among the
     /// handshakes for one among idle connections.
     fn may_stay(&self, permit: &RefCell<HttpPermit>, connected: IpAddr) -> bool {
         if let HttpPermit::KeepAlive(_) = *permit.borrow() {
@@ -207,6 +207,7 @@ impl Acceptor {
             let Ok(response) = self.listener_context.router.clone().oneshot(request).await;
             return response;
         }
+        upgrade::await_key(&request, &self.context).await;
         let (response, upgraded) = upgrade::respond(request, client, &self.context);
         *upgrade.borrow_mut() = upgraded;
         response

@@ -95,7 +95,7 @@ impl HttpTimer {
 /// The body of an answer. It ends when it is dropped.
 pub(super) struct AnswerBody {
     body: Inner,
-    /// What is left of a frame that is larger than a piece.
+    /// The rest of a frame that is larger than a piece.
     begun: Bytes,
     streams: bool,
     timer: Rc<HttpTimer>,

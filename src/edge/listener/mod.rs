@@ -13,6 +13,7 @@ mod http_timer;
 mod proxies;
 mod proxy_header;
 mod tls;
+mod validity;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -37,6 +38,7 @@ pub use acceptor::ListenerContext;
 pub use http_timer::HttpTimeouts;
 pub use proxies::Proxies;
 pub use tls::{Tls, TlsError};
+pub use validity::Validity;
 
 /// Connections that the kernel keeps for us until they are accepted.
 const BACKLOG: i32 = 4096;

@@ -6,7 +6,7 @@ use http::HeaderMap;
 use ipnet::IpNet;
 
 use super::forwarded::{self, ForwardedHeaderError};
-use crate::edge::config::{ForwardedHeader, ServerConfig};
+use crate::config::{ForwardedHeader, ServerConfig};
 
 /// The trusted proxies in front of this listener. Only their headers can name the address of a client.
 #[derive(Clone, Debug)]
@@ -138,7 +138,7 @@ mod tests {
             ("for=6.6.6.6, proto=https ; for=\"[2001:db8::7]:4711\"", "2001:db8::7"),
             ("for=\"[2001:db8::7]\", for=10.0.0.2", "2001:db8::7"),
             ("for=unknown, for=192.0.2.1", "192.0.2.1"),
-            // What a client wrote into its Host header is no hop.
+            // Text that a client wrote into its Host header is no hop.
             ("for=192.0.2.1;host=\"a,for=6.6.6.6\"", "192.0.2.1"),
             ("for=192.0.2.1;host=\"a\\\",for=6.6.6.6\"", "192.0.2.1"),
         ] {

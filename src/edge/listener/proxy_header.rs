@@ -11,7 +11,8 @@ use tokio::net::TcpStream;
 const LINE_BYTES_MAX: usize = 107;
 /// Addresses take 36 bytes at most; proxies add what they know of TLS or of their network.
 const ADDITIONS_BYTES_MAX: usize = 4096;
-/// What version 2 begins with. The shortest line of version 1 is longer (15 bytes), so as much can be read of either.
+/// The length of the signature that version 2 begins with. The shortest line of version 1 is longer (15 bytes), so as
+/// much can be read of either.
 const SIGNATURE_BYTES: usize = v2::PROTOCOL_PREFIX.len();
 /// The signature, version and command, family, length of the rest.
 const FIXED_BYTES: usize = SIGNATURE_BYTES + 4;
@@ -42,7 +43,7 @@ async fn read_to_length(stream: &mut TcpStream, header: &mut Vec<u8>) -> io::Res
     Ok(())
 }
 
-/// What follows the line is not part of it, so bytes are peeked at before they are taken.
+/// Bytes after the line are not part of the header, so bytes are peeked at before they are taken.
 async fn read_to_line_end(stream: &mut TcpStream, header: &mut Vec<u8>) -> io::Result<()> {
     let mut ahead = [0; LINE_BYTES_MAX];
     while header.last() != Some(&b'\n') {
@@ -88,15 +89,15 @@ mod tests {
 
     use super::*;
 
-    const BEHIND: &[u8] = b"GET / HTTP/1.1\r\n";
+    const AFTER: &[u8] = b"GET / HTTP/1.1\r\n";
 
-    /// What is read of `header`, sent in two pieces, and what is left in the stream.
+    /// Sends `header` in two pieces; returns the address read, and the bytes left in the stream.
     async fn sent(header: &[u8], cut: usize) -> (io::Result<Option<IpAddr>>, Vec<u8>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
         let mut proxy = TcpStream::connect(listener.local_addr().expect("its address")).await.expect("a connection");
         let (mut stream, _) = listener.accept().await.expect("a connection");
         let cut = cut.min(header.len());
-        let bytes = [&header[cut..], BEHIND].concat();
+        let bytes = [&header[cut..], AFTER].concat();
         let write = async {
             proxy.set_nodelay(true).expect("nodelay");
             proxy.write_all(&header[..cut]).await.expect("room");
@@ -137,7 +138,7 @@ mod tests {
             for cut in [0, 1, 12, 13, 15, 16, 20] {
                 let (client, left) = sent(&header, cut).await;
                 let client = client.expect("a header").map(|address| address.to_string());
-                assert_eq!((client.as_deref(), left.as_slice()), (expected, BEHIND), "{header:?} cut at {cut}");
+                assert_eq!((client.as_deref(), left.as_slice()), (expected, AFTER), "{header:?} cut at {cut}");
             }
         }
     }

@@ -15,7 +15,8 @@ use tokio_rustls::rustls::server::{NoClientAuth, NoServerSessionStorage, Verifie
 use tokio_rustls::rustls::{self, RootCertStore, ServerConfig as RustlsConfig};
 use tokio_rustls::server::TlsStream;
 
-use crate::edge::config::TlsFiles;
+use super::validity::Validity;
+use crate::config::TlsFiles;
 
 /// A certificate that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -34,33 +35,55 @@ pub enum TlsError {
 pub struct Tls {
     files: TlsFiles,
     /// Locked once per handshake.
-    acceptor: RwLock<TlsAcceptor>,
+    served: RwLock<Served>,
+}
+
+/// The TLS configuration that connections are offered.
+struct Served {
+    acceptor: TlsAcceptor,
+    validity: Option<Validity>,
 }
 
 impl Tls {
     pub fn load(files: TlsFiles) -> Result<Arc<Self>, TlsError> {
-        let acceptor = RwLock::new(files.acceptor()?);
-        Ok(Arc::new(Tls { files, acceptor }))
+        let served = RwLock::new(files.served()?);
+        Ok(Arc::new(Tls { files, served }))
     }
 
     /// Reads the files again. New connections get the new certificate, or the old one if the new one cannot be used.
     pub fn reload(&self) -> Result<(), TlsError> {
-        let next = self.files.acceptor()?;
-        *self.acceptor.write() = next;
+        let next = self.files.served()?;
+        *self.served.write() = next;
         Ok(())
     }
 
+    /// The section of the settings that names its files.
+    pub fn section(&self) -> &'static str {
+        self.files.section
+    }
+
+    pub fn validity(&self) -> Option<Validity> {
+        self.served.read().validity
+    }
+
+    /// Why clients refuse the certificate at `now`, milliseconds since 1970; `None`: they do not.
+    pub fn invalid(&self, now: u64) -> Option<String> {
+        let fault = self.validity()?.fault(now)?;
+        Some(format!("{}.tls_cert = {:?} {fault}", self.files.section, self.files.chain))
+    }
+
     pub async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
-        let acceptor = self.acceptor.read().clone();
+        let acceptor = self.served.read().acceptor.clone();
         acceptor.accept(stream).await
     }
 }
 
 impl TlsFiles {
-    fn acceptor(&self) -> Result<TlsAcceptor, TlsError> {
+    fn served(&self) -> Result<Served, TlsError> {
         let section = self.section;
         let failed = |source| TlsError::Rustls { section, source };
         let chain = self.certificates("tls_cert", &self.chain)?;
+        let validity = Validity::of(&chain);
         let key = PrivateKeyDer::from_pem_file(&self.key).map_err(self.unusable("tls_key", &self.key))?;
         let provider = Arc::new(aws_lc_rs::default_provider());
         let clients = self.verifier(&provider)?;
@@ -77,7 +100,7 @@ impl TlsFiles {
             // A resumed session would not be checked against the authorities of today.
             Some(_) => config.session_storage = Arc::new(NoServerSessionStorage {}),
         }
-        Ok(TlsAcceptor::from(Arc::new(config)))
+        Ok(Served { acceptor: TlsAcceptor::from(Arc::new(config)), validity })
     }
 
     fn verifier(&self, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {

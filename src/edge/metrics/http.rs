@@ -10,7 +10,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use std::time::Instant;
 
-/// Every route of the [router](crate::edge::http::router) with its methods. Anything else is counted as [`OTHER`], so
+/// Every route of the [router](crate::http::router) with its methods. Anything else is counted as [`OTHER`], so
 /// that no client can make up a label.
 pub const ROUTES: [(&str, &[&str]); 7] = [
     ("/v1/beats", &["POST"]),

@@ -1,6 +1,8 @@
-//! Metrics of the public listener: connections, closes, refusals. [`traffic`] counts bytes, and [`http`] requests.
+//! Metrics of the public listener: connections, closes, refusals. [`traffic`] counts bytes, and [`http`] requests;
+//! [`plain_text`] is the older of the two formats in which all metrics are shown.
 
 pub mod http;
+mod plain_text;
 pub mod traffic;
 
 use std::collections::BTreeMap;
@@ -17,7 +19,14 @@ use prometheus_client::registry::Registry;
 
 use self::traffic::{Flow, Traffic};
 
-const TEXT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// The format of a page of metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// OpenMetrics 1.0.0.
+    OpenMetrics,
+    /// The text format 0.0.4 of Prometheus, which every reader of metrics knows.
+    Plain,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Code {
@@ -58,7 +67,7 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// In the order of the variants, since a reason finds its counter by its place.
+    /// In the order of the variants, since a reason finds its counter by its index.
     const LABELS: [&str; 14] = [
         "handshakes",
         "address_handshakes",
@@ -133,9 +142,22 @@ impl Metrics {
     }
 }
 
-/// All metrics, as OpenMetrics text.
-pub fn page(registry: &Registry) -> Response {
+/// All metrics, in the format that was asked for.
+pub fn page(registry: &Registry, format: Format) -> Response {
     let mut page = String::new();
     text::encode(&mut page, registry).expect("a String takes all that is written to it");
-    ([(header::CONTENT_TYPE, TEXT_TYPE)], page).into_response()
+    let page = match format {
+        Format::OpenMetrics => page,
+        Format::Plain => plain_text::of(&page),
+    };
+    ([(header::CONTENT_TYPE, format.media_type())], page).into_response()
+}
+
+impl Format {
+    fn media_type(self) -> &'static str {
+        match self {
+            Format::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Format::Plain => "text/plain; version=0.0.4; charset=utf-8",
+        }
+    }
 }

@@ -9,13 +9,13 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet};
 use prometheus_client::metrics::MetricType;
 
-/// Of all threads; added up at each scrape.
+/// The traffic of all threads; added up at each scrape.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic {
     flows: Arc<Mutex<Vec<Arc<Flow>>>>,
 }
 
-/// Of one thread. Every message counts twice, so no two threads share a cache line.
+/// The traffic of one thread. Every message counts twice, so no two threads share a cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Flow {

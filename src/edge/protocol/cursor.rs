@@ -10,13 +10,13 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::frame::Cursor;
-use crate::model::ids::Content;
-use crate::model::page::{ListFilter, Position};
+use model::ids::Content;
+use model::page::{ListFilter, Position};
 
-/// Of a list without [`ListFilter::finished`], and with it.
+/// The versions of cursors of lists without and with [`ListFilter::finished`].
 const VERSION: u8 = 1;
 const VERSION_FINISHED: u8 = 2;
-/// Of a list by content.
+/// The version of cursors of lists by content.
 const VERSION_BY_CONTENT: u8 = 3;
 const POSITION_BYTES: usize = 18;
 /// Greatest moment on the wire: what a JSON number holds exactly.

@@ -1,14 +1,14 @@
 //! The frames of protocol v1, as values. The codecs beside this file encode them.
 
-use crate::model::beat::Beat;
-use crate::model::ids::{ConnectionId, Content, UserId};
-use crate::model::page::{ListFilter, ListRequest, Position};
-use crate::model::push::Push;
-use crate::model::record::Record;
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::day::Day;
-use crate::model::rule::Reason;
-use crate::model::secret::Secret;
+use model::beat::Beat;
+use model::ids::{ConnectionId, Content, UserId};
+use model::page::{ListFilter, ListRequest, Position};
+use model::push::Push;
+use model::record::Record;
+use model::rewards::claim::ClaimKey;
+use model::rewards::day::Day;
+use model::rule::Reason;
+use model::secret::Secret;
 
 /// A frame of a client: one numbered operation.
 #[derive(Debug, PartialEq)]
@@ -149,7 +149,7 @@ pub struct WelcomeLimits {
     pub list: usize,
     /// Milliseconds.
     pub ack_delay: u64,
-    /// Of one user.
+    /// The most connections of one user.
     pub connections: usize,
     pub frames_per_second: u32,
     pub burst: u32,
@@ -176,7 +176,7 @@ pub struct Ack {
 pub struct Rejection {
     /// The frame of the beat; over HTTP there is none.
     pub seq: Option<u32>,
-    /// Its place in the frame.
+    /// Its index in the frame.
     pub index: u32,
     pub reason: Reason,
     pub record: Option<Record>,

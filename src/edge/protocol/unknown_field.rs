@@ -1,4 +1,4 @@
-//! The error for an unknown field in a query, or in a body of the control listener.
+//! The error for an unknown field in a query or in a body.
 
 /// So many letters may be wrong in a name for the suggestion of another.
 const NEAR_MAX: usize = 2;

@@ -1,7 +1,7 @@
-//! What a user agent says of the software and the device of its client.
+//! The software and the device of a client, by its user agent.
 
 use std::num::NonZeroUsize;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use lru::LruCache;
 use parking_lot::Mutex;
@@ -9,17 +9,18 @@ use serde::Deserialize;
 use ua_parser::{os, user_agent};
 
 use super::device;
-use crate::model::visitor::{Browser, DeviceClass, Os};
+use model::visitor::{Browser, DeviceClass, Os};
 
 /// Bytes of a user agent that are read; the rest is ignored.
 const TEXT_BYTES: usize = 512;
 /// Most clients share their user agent with many others, and reading one takes longer than finding it here.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero");
 
-/// Takes about 0.1 s and 11 MiB to build: one for all, made before the first connection.
-static READER: OnceLock<AgentReader> = OnceLock::new();
+/// Takes about 0.1 s and 11 MiB to build: one for all, made for the first client that names its agent. A gateway without
+/// one, as most in tests are, starts without it.
+static READER: LazyLock<AgentReader> = LazyLock::new(|| AgentReader::build(include_str!("uap-core/regexes.json")));
 
-/// What is known by a user agent alone.
+/// The classes known by a user agent alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AgentClass {
     pub device: Option<DeviceClass>,
@@ -31,7 +32,6 @@ pub(super) struct AgentClass {
 pub(super) struct Agents {
     /// Locked twice per connection at most.
     recent: Mutex<LruCache<Box<str>, AgentClass>>,
-    reader: &'static AgentReader,
 }
 
 struct AgentReader {
@@ -46,10 +46,8 @@ struct Regexes {
 }
 
 impl Agents {
-    /// Takes a while the first time.
     pub fn new() -> Self {
-        let reader = READER.get_or_init(|| AgentReader::build(include_str!("uap-core/regexes.json")));
-        Agents { recent: Mutex::new(LruCache::new(REMEMBERED)), reader }
+        Agents { recent: Mutex::new(LruCache::new(REMEMBERED)) }
     }
 
     pub fn class(&self, text: &str) -> AgentClass {
@@ -60,7 +58,7 @@ impl Agents {
         if let Some(class) = self.recent.lock().get(text) {
             return *class;
         }
-        let class = self.reader.read(text);
+        let class = READER.read(text);
         self.recent.lock().put(text.into(), class);
         class
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use maxminddb::{LookupResult, MaxMindDbError, PathElement, Reader, WithinOptions};
 use parking_lot::RwLock;
 
-use crate::model::visitor::Country;
+use model::visitor::Country;
 
 /// The file is kept in memory. Those of all cities of the world have about 120 MiB.
 const FILE_BYTES: u64 = 512 * 1024 * 1024;
@@ -94,8 +94,8 @@ mod tests {
 
     fn without_countries() -> Vec<u8> {
         let mut file = country_file(&[("192.0.2.0/24", "DE")]);
-        let place = file.windows(7).position(|bytes| bytes == b"country").expect("a country");
-        file[place..place + 7].copy_from_slice(b"village");
+        let start = file.windows(7).position(|bytes| bytes == b"country").expect("a country");
+        file[start..start + 7].copy_from_slice(b"village");
         file
     }
 

@@ -1,6 +1,6 @@
 //! The kind of device by words of its user agent, in lower case.
 
-use crate::model::visitor::DeviceClass;
+use model::visitor::DeviceClass;
 
 /// Before all others: an app's own name often contains "TV", on whatever device it runs.
 const PHONE_FIRST: &[&str] = &["iphone", "ipod", "windows phone"];

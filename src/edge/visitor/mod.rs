@@ -21,7 +21,7 @@ use countries::Countries;
 
 pub use countries::CountryFileError;
 
-use crate::model::visitor::Visitor;
+use model::visitor::Visitor;
 
 /// Whether [`VisitorClasses::open`] could use this file.
 pub fn check_country_file(path: &Path) -> Result<(), CountryFileError> {
@@ -65,7 +65,7 @@ impl VisitorClasses {
 mod tests {
     use super::country_file::country_file;
     use super::*;
-    use crate::model::visitor::{Browser, Country, DeviceClass, Os};
+    use model::visitor::{Browser, Country, DeviceClass, Os};
 
     const BRAVIA: &str = "Mozilla/5.0 (Linux; Android 9; BRAVIA 4K GB ATV3 Build/PTT1.190515.001.S52; wv) \
         AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/112.0.5615.48 Mobile Safari/537.36";

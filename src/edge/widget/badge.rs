@@ -1,6 +1,6 @@
 //! A small image of the number.
 
-/// Of text, in units of the image.
+/// The widths of text, in units of the image.
 const DIGIT: usize = 7;
 const REST: usize = 84;
 

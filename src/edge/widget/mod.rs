@@ -18,12 +18,12 @@ use bytes::Bytes;
 use http::{HeaderValue, header};
 use parking_lot::Mutex;
 
-use crate::domain::live::board::{LiveBoard, LiveView};
-use crate::edge::address::{ClientAddress, Network};
-use crate::edge::http::body;
-use crate::edge::http::problem::{self, Problem};
-use crate::edge::limits::rates::Rates;
-use crate::edge::protocol::json::encode_widget;
+use crate::address::{ClientAddress, Network};
+use crate::http::body;
+use crate::http::problem::{self, Problem};
+use crate::limits::rates::Rates;
+use crate::protocol::json::encode_widget;
+use domain::live::board::{LiveBoard, LiveView};
 
 pub use metrics::Metrics;
 
@@ -34,10 +34,8 @@ const BADGE_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; 
 
 /// The public live numbers.
 pub struct WidgetConfig {
-    /// Those of `widget_top` in the view, too; empty = all.
-    pub kinds: Vec<u16>,
-    /// Contents with fewer sessions are left out.
-    pub sessions_min: u32,
+    /// Contents with fewer users are left out.
+    pub users_min: u32,
     /// Requests of one address.
     pub per_second: u32,
 }
@@ -78,14 +76,8 @@ impl Widget {
     }
 
     fn answers_of(&self, view: &LiveView) -> Answers {
-        let kinds = &self.config.kinds;
-        let watching = match kinds.is_empty() {
-            true => view.sessions,
-            false => {
-                view.kinds.iter().filter(|(kind, _)| kinds.contains(kind)).map(|(_, count)| u64::from(*count)).sum()
-            }
-        };
-        let top = view.widget_top.iter().filter(|ranked| ranked.sessions >= self.config.sessions_min);
+        let watching = view.widget_users;
+        let top = view.widget_top.iter().filter(|(_, users)| *users >= self.config.users_min);
         Answers { json: encode_widget(view.at, watching, top).into(), badge: badge::of(watching).into() }
     }
 }

@@ -10,24 +10,23 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::*;
-use crate::model::ids::Content;
-use crate::model::live::Ranked;
+use model::ids::Content;
 
-fn ranked(kind: u16, oid: u64, sessions: u32) -> Ranked {
-    Ranked { content: Content { kind, oid }, sessions }
+fn watched(kind: u16, oid: u64, users: u32) -> (Content, u32) {
+    (Content { kind, oid }, users)
 }
 
 fn board() -> Arc<LiveBoard> {
     let board = LiveBoard::new();
     let mut view = LiveView::clone(&board.newest());
-    (view.at, view.sessions, view.kinds) = (7_000, 1_300, vec![(1, 1_200), (3, 100)]);
-    view.widget_top = vec![ranked(1, u64::MAX, 900), ranked(3, 5, 100), ranked(1, 7, 10), ranked(1, 8, 9)];
+    (view.at, view.sessions, view.users, view.widget_users) = (7_000, 1_300, 1_200, 1_000);
+    view.widget_top = vec![watched(1, u64::MAX, 900), watched(3, 5, 100), watched(1, 7, 10), watched(1, 8, 9)];
     board.publish(view, Vec::new());
     board
 }
 
-fn widget(kinds: &[u16]) -> Arc<Widget> {
-    let config = WidgetConfig { kinds: kinds.to_vec(), sessions_min: 10, per_second: 20 };
+fn widget() -> Arc<Widget> {
+    let config = WidgetConfig { users_min: 10, per_second: 20 };
     Widget::new(board(), config, Metrics::new(&mut Registry::default()))
 }
 
@@ -52,24 +51,16 @@ async fn numbers(widget: &Arc<Widget>) -> Value {
 }
 
 #[tokio::test]
-async fn contents_with_few_sessions_are_left_out() {
-    let first = json!({"kind": 1, "oid": "18446744073709551615", "sessions": 900});
-    let (other, last) =
-        (json!({"kind": 3, "oid": "5", "sessions": 100}), json!({"kind": 1, "oid": "7", "sessions": 10}));
-    let all = json!({"at": 7_000, "watching": 1_300, "top": [first, other, last]});
-    assert_eq!(numbers(&widget(&[])).await, all);
-}
-
-#[tokio::test]
-async fn only_sessions_of_the_kinds_of_the_widget_are_counted() {
-    assert_eq!(numbers(&widget(&[1])).await["watching"], 1_200);
-    assert_eq!(numbers(&widget(&[3, 1])).await["watching"], 1_300);
-    assert_eq!(numbers(&widget(&[2])).await["watching"], 0);
+async fn contents_with_few_users_are_left_out() {
+    let first = json!({"kind": 1, "oid": "18446744073709551615", "users": 900});
+    let (other, last) = (json!({"kind": 3, "oid": "5", "users": 100}), json!({"kind": 1, "oid": "7", "users": 10}));
+    let all = json!({"at": 7_000, "watching": 1_000, "top": [first, other, last]});
+    assert_eq!(numbers(&widget()).await, all);
 }
 
 #[tokio::test]
 async fn an_answer_is_encoded_once_for_each_published_view() {
-    let widget = widget(&[]);
+    let widget = widget();
     let made = widget.answers();
     assert_eq!(widget.answers().json.as_ptr(), made.json.as_ptr());
     let next = LiveView { at: 8_000, ..LiveView::clone(&widget.board.newest()) };
@@ -90,7 +81,7 @@ async fn until_refused(widget: &Arc<Widget>, paths: &[&str], address: &str) -> (
 
 #[tokio::test]
 async fn each_address_has_a_rate_of_its_own() {
-    let widget = widget(&[]);
+    let widget = widget();
     let paths = ["/widget/v1.json", "/widget/v1.js"];
     // It refills while this goes on.
     let (served, _) = until_refused(&widget, &paths, "2001:db8::1").await;
@@ -111,6 +102,6 @@ async fn only_get_and_head_are_answered() {
     for (method, status) in [(Method::HEAD, 200), (Method::POST, 405), (Method::OPTIONS, 405)] {
         let mut request = request("/widget/v1.json", "192.0.2.1");
         *request.method_mut() = method;
-        assert_eq!(sent(&widget(&[]), request).await.0.status.as_u16(), status);
+        assert_eq!(sent(&widget(), request).await.0.status.as_u16(), status);
     }
 }

@@ -4,7 +4,7 @@
  *   <script src="https://GATEWAY/widget/v1.js" async></script>
  *
  * data-content="1:100" shows one content (kind:oid) instead, as long as the gateway lists it. data-top="5" lists the contents
- * with the most sessions below the number. data-label="Zuschauer" replaces the word "watching". Text has the font and color of
+ * with the most viewers below the number. data-label="Zuschauer" replaces the word "watching". Text has the font and color of
  * the page.
  */
 (() => {
@@ -35,16 +35,16 @@
     return made;
   };
 
-  const row = ({ kind, oid, title = `${kind}:${oid}`, url: page, sessions }) => {
+  const row = ({ kind, oid, title = `${kind}:${oid}`, url: page, users }) => {
     const name = element(page ? 'a' : 'span', title);
     if (/^https?:/.test(page)) name.href = page;
-    return element('li', name, ' ', element('b', count(sessions)));
+    return element('li', name, ' ', element('b', count(users)));
   };
 
   // null: the numbers are not known.
   const show = numbers => {
     const listed = numbers?.top.find(({ kind, oid }) => `${kind}:${oid}` === content);
-    const watching = content ? listed?.sessions : numbers?.watching;
+    const watching = content ? listed?.users : numbers?.watching;
     host.hidden = watching === undefined;
     if (host.hidden) return;
     const dot = element('i');

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::id::CounterId;
 use super::key::CounterKey;
-use crate::model::cloud_event::{CloudEvent, Data, Source};
+use crate::cloud_event::{CloudEvent, Data, Source};
 
-/// What all events of this form are called. Fields may be added to it; another meaning is another type.
+/// The type of these events. Fields may be added to it; another meaning is another type.
 pub const COUNTER: &str = "dev.heartline.counter.v1";
 
 /// A step of a counter has reached a threshold from below.
@@ -73,19 +73,9 @@ impl fmt::Display for Subject<'_> {
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use super::*;
-
-    pub fn crossing(parts: &[&str], threshold: i64, n: u64) -> Crossing {
-        Crossing {
-            counter: "likes".parse().expect("an id"),
-            key: CounterKey::of(parts.iter().copied()).expect("a key"),
-            value: threshold + 2,
-            threshold,
-            n,
-            at: 1_795_150_000_118,
-        }
-    }
+    use crate::fixtures::crossing;
 
     #[test]
     fn a_crossing_is_this_event_to_the_letter() {

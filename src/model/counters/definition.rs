@@ -1,12 +1,12 @@
-//! What a derived counter counts.
+//! The definition of a derived counter.
 
 use serde::{Deserialize, Serialize};
 
 use super::id::CounterId;
-use crate::model::beat::State;
-use crate::model::ids::UserId;
-use crate::model::reading::Reading;
-use crate::model::record::Record;
+use crate::beat::State;
+use crate::ids::UserId;
+use crate::reading::Reading;
+use crate::record::Record;
 
 /// "Of the records that are `when`, the sum of `value` for each `key`."
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -46,7 +46,7 @@ pub struct When {
     pub finished: Option<bool>,
 }
 
-/// What a record adds.
+/// The number that a record adds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "ValueWord", into = "ValueWord")]
 pub enum Value {
@@ -94,7 +94,7 @@ impl Definition {
         .into()
     }
 
-    /// What the record adds; `None`: it is not counted.
+    /// The number that the record adds; `None` if it is not counted.
     pub(super) fn value(&self, record: &Record, reading: &Reading) -> Option<i64> {
         self.counts(record, reading).then(|| match self.value {
             Value::One => 1,
@@ -183,7 +183,7 @@ mod state_words {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use crate::model::beat::State;
+    use crate::beat::State;
 
     pub fn serialize<S: Serializer>(states: &Option<Vec<State>>, serializer: S) -> Result<S::Ok, S::Error> {
         let words = |states: &Vec<State>| states.iter().map(|state| state.word()).collect::<Vec<_>>();

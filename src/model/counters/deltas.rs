@@ -1,4 +1,4 @@
-//! What transitions change in derived counters. No other place changes one.
+//! The changes of derived counters by transitions. No other place changes one.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::definition::Definition;
 use super::id::CounterId;
 use super::key::CounterKey;
-use crate::model::ids::UserId;
-use crate::model::reading::Reading;
-use crate::model::record::Record;
-use crate::model::transition::Transition;
+use crate::ids::UserId;
+use crate::reading::Reading;
+use crate::record::Record;
+use crate::transition::Transition;
 
 /// Counters that are counted together.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -42,7 +42,7 @@ impl Definitions {
             && self.counters.iter().all(|definition| self.counts_as(&definition.id, other))
     }
 
-    /// What the transitions of a commit change.
+    /// The changes by the transitions of a commit.
     pub fn deltas<'t>(&self, transitions: impl IntoIterator<Item = &'t Transition>) -> Deltas {
         let mut deltas = Deltas::default();
         for transition in transitions {
@@ -51,7 +51,7 @@ impl Definitions {
         deltas
     }
 
-    /// What a stored record amounts to.
+    /// Adds the contribution of a stored record.
     pub fn count(&self, user: UserId, record: &Record, deltas: &mut Deltas) {
         self.add(user, None, Some(record), deltas);
     }
@@ -90,8 +90,8 @@ impl Deltas {
         let Ok(key) = CounterKey::of(parts.iter().map(String::as_str)) else { return };
         match self.0.entry((definition.id.clone(), key)) {
             _ if by == 0 => {}
-            Entry::Vacant(place) => {
-                place.insert(by);
+            Entry::Vacant(slot) => {
+                slot.insert(by);
             }
             Entry::Occupied(mut sum) if *sum.get() != -by => *sum.get_mut() += by,
             Entry::Occupied(sum) => {

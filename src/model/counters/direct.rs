@@ -24,7 +24,7 @@ pub struct DirectCounter {
 #[derive(Clone, Debug, Default)]
 pub struct DirectDefinitions(BTreeMap<CounterId, Arc<DirectCounter>>);
 
-/// What is kept of one key.
+/// The stored state of one key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DirectState {
     /// `None`: the initial value.
@@ -48,7 +48,7 @@ pub struct PassesBound {
     pub value: i64,
 }
 
-/// What became of an addition.
+/// The result of an addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Added {
     /// `crossed`: how many thresholds it has crossed.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::deltas::{Definitions, Deltas};
-use crate::model::transition::Transition;
+use crate::transition::Transition;
 
 /// Counters that were counted from scratch together, and are kept up to date by commits since.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -74,8 +74,8 @@ impl Generations {
         }
     }
 
-    /// What a commit changes that leaves its user in generation `of_user`, with the numbers of the generations. A user
-    /// whom the count of the next generation has not reached is counted there later.
+    /// The changes by a commit that leaves its user in generation `of_user`, with the numbers of the generations. A
+    /// user whom the count of the next generation has not reached is counted there later.
     pub fn deltas<'t>(
         &self,
         of_user: u32,

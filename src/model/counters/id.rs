@@ -1,6 +1,6 @@
 //! The name of a counter.
 
-use crate::model::name::{Name, Named};
+use crate::name::{Name, Named};
 
 pub type CounterId = Name<OfCounter>;
 

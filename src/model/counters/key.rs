@@ -7,7 +7,7 @@ use std::sync::Arc;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
-/// What is not encoded in a part.
+/// The characters that are encoded in a part: all but letters, digits, `-`, `.`, `_` and `~`.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// Less than everything in an encoded part, so that encoded keys sort as their parts do.
 const SEPARATOR: char = '!';
@@ -37,14 +37,14 @@ impl CounterKey {
     /// A part is empty or too long, or there are too many.
     pub fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> Result<Self, NoCounterKey> {
         let mut text = String::new();
-        for (place, part) in parts.into_iter().enumerate() {
-            if place == Self::PARTS_MAX {
+        for (index, part) in parts.into_iter().enumerate() {
+            if index == Self::PARTS_MAX {
                 return Err(NoCounterKey::Parts);
             }
             if !(1..=Self::PART_BYTES_MAX).contains(&part.len()) {
                 return Err(NoCounterKey::Part(part.len()));
             }
-            if place > 0 {
+            if index > 0 {
                 text.push(SEPARATOR);
             }
             text.extend(utf8_percent_encode(part, PLAIN));

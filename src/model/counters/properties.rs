@@ -6,13 +6,13 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
-use crate::model::beat::State;
-use crate::model::ids::{Content, SessionId, UserId};
-use crate::model::reading::Reading;
-use crate::model::record::Record;
-use crate::model::rewards::credit::Credit;
-use crate::model::transition::{Cause, Transition};
-use crate::model::version::Version;
+use crate::beat::State;
+use crate::ids::{Content, SessionId, UserId};
+use crate::reading::Reading;
+use crate::record::Record;
+use crate::rewards::credit::Credit;
+use crate::transition::{Cause, Transition};
+use crate::version::Version;
 
 const STATES: [State; 4] = [State::Playing, State::Paused, State::Seeked, State::Ended];
 

@@ -1,13 +1,13 @@
 //! The cap on contents per user.
 //!
 //! A new content beyond the cap takes the place of the content that is first by
-//! [`Eviction`](crate::model::forgetting::Eviction): the oldest deleted one, or else the oldest. The user's floor rises
+//! [`Eviction`](crate::forgetting::Eviction): the oldest deleted one, or else the oldest. The user's floor rises
 //! to the newest moment of the evicted content, so that an old beat cannot bring it back. If the new content would
 //! itself be evicted first, its beat is superseded at once, and its deletion raises the floor.
 
 use super::{Decider, Draft, StoredUser};
-use crate::model::ids::Content;
-use crate::model::transition::Cause;
+use crate::ids::Content;
+use crate::transition::Cause;
 
 /// Evictions for one new content after the cap was lowered. The bound keeps a commit from removing the whole excess at
 /// once.

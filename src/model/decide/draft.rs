@@ -6,11 +6,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::stored::{AtHand, DeadContents, StoredUser};
-use crate::model::forgetting::{ContentRow, ErasedRows, Eviction, UserRow};
-use crate::model::ids::Content;
-use crate::model::record::Record;
-use crate::model::rewards::claim::{Claim, ClaimKey};
-use crate::model::transition::Cause;
+use crate::forgetting::{ContentRow, ErasedRows, Eviction, UserRow};
+use crate::ids::Content;
+use crate::record::Record;
+use crate::rewards::claim::{Claim, ClaimKey};
+use crate::transition::Cause;
 
 /// Up to this count, rows are searched one by one; beyond it, by an index.
 const FEW: usize = 8;
@@ -27,8 +27,8 @@ pub struct Draft<S: StoredUser> {
 
 #[derive(Default)]
 struct Index {
-    /// The place of each row in `rows`, once there are many rows.
-    places: HashMap<Content, usize>,
+    /// The index of each row in `rows`, once there are many rows.
+    row_indexes: HashMap<Content, usize>,
     /// Claims of this group, without those that a later erasure of the group removed.
     claimed: HashSet<ClaimKey>,
 }
@@ -63,7 +63,7 @@ pub struct DraftRow {
 
 pub struct DraftClaim {
     pub claim: Claim,
-    /// The place in the group of the change that made the claim.
+    /// The index in the group of the change that made the claim.
     pub change: usize,
     /// False: a later erasure of the group removed the claim, so that only its event or its view remains.
     pub kept: bool,
@@ -113,14 +113,14 @@ impl<S: StoredUser> Draft<S> {
 
     /// The row of one content, and what the user has asked to forget.
     pub(super) fn content(&mut self, content: Content) -> Result<(&UserRow, &mut DraftRow), S::Error> {
-        let place = match self.find(content) {
-            Some(place) => place,
+        let row_index = match self.find(content) {
+            Some(row_index) => row_index,
             None => {
                 let stored = if self.drafted.erased { None } else { self.stored.row(content)? };
                 self.push(content, stored)
             }
         };
-        Ok((&self.drafted.forgetting, &mut self.drafted.rows[place]))
+        Ok((&self.drafted.forgetting, &mut self.drafted.rows[row_index]))
     }
 
     /// A beat of this content was written.
@@ -251,15 +251,15 @@ impl<S: StoredUser> Draft<S> {
 
     fn push(&mut self, content: Content, stored: Option<ContentRow>) -> usize {
         let rows = &mut self.drafted.rows;
-        let place = rows.len();
+        let row_index = rows.len();
         let is_stored = stored.is_some();
         rows.push(DraftRow { content, row: stored.unwrap_or_default(), changed: false, is_stored });
-        if place == FEW {
-            self.index.get_or_insert_default().places = places(rows);
-        } else if place > FEW {
-            self.index.get_or_insert_default().places.insert(content, place);
+        if row_index == FEW {
+            self.index.get_or_insert_default().row_indexes = row_indexes(rows);
+        } else if row_index > FEW {
+            self.index.get_or_insert_default().row_indexes.insert(content, row_index);
         }
-        place
+        row_index
     }
 
     /// All rows, from now on in the order of their contents.
@@ -267,7 +267,7 @@ impl<S: StoredUser> Draft<S> {
         let rows = &mut self.drafted.rows;
         rows.sort_unstable_by_key(|draft| draft.content);
         if rows.len() > FEW {
-            self.index.get_or_insert_default().places = places(rows);
+            self.index.get_or_insert_default().row_indexes = row_indexes(rows);
         }
         rows
     }
@@ -276,10 +276,10 @@ impl<S: StoredUser> Draft<S> {
 fn find(rows: &[DraftRow], index: &Option<Box<Index>>, content: Content) -> Option<usize> {
     match rows.len() <= FEW {
         true => rows.iter().position(|draft| draft.content == content),
-        false => index.as_ref()?.places.get(&content).copied(),
+        false => index.as_ref()?.row_indexes.get(&content).copied(),
     }
 }
 
-fn places(rows: &[DraftRow]) -> HashMap<Content, usize> {
-    rows.iter().zip(0..).map(|(draft, place)| (draft.content, place)).collect()
+fn row_indexes(rows: &[DraftRow]) -> HashMap<Content, usize> {
+    rows.iter().zip(0..).map(|(draft, row_index)| (draft.content, row_index)).collect()
 }

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::{AtHand, DeadContents, Decider, Draft, Drafted, StoredUser};
-use crate::model::beat::{Beat, State};
-use crate::model::change::{Action, Outcome};
-use crate::model::forgetting::{ContentRow, Eviction, UserRow};
-use crate::model::ids::{Content, SessionId, UserId};
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::rewarding::Rewarding;
-use crate::model::rewards::rule::RuleSet;
-use crate::model::transition::Transition;
+use crate::beat::{Beat, State};
+use crate::change::{Action, Outcome};
+use crate::forgetting::{ContentRow, Eviction, UserRow};
+use crate::ids::{Content, SessionId, UserId};
+use crate::rewards::claim::ClaimKey;
+use crate::rewards::rewarding::Rewarding;
+use crate::rewards::rule::RuleSet;
+use crate::transition::Transition;
 
 const NOW: u64 = 100;
 const HORIZON: u64 = 20;
@@ -54,8 +54,8 @@ impl Plain {
         let rewards = Rewarding::none();
         let mut decider = Decider::new(NOW, HORIZON, CONTENTS_MAX, &rewards);
         let Ok(mut draft) = Draft::new(&*self);
-        let decide = |(place, action)| {
-            let Ok(outcome) = decider.decide(&mut draft, place, UserId(1), action);
+        let decide = |(index, action)| {
+            let Ok(outcome) = decider.decide(&mut draft, index, UserId(1), action);
             outcome
         };
         let outcomes = actions.iter().enumerate().map(decide).collect();

@@ -41,14 +41,14 @@ pub struct Decider<'g> {
     rewards: &'g Rewarding,
     claims_max: u64,
     claims: u64,
-    /// The place in the group of the change that is being decided; `user` is its user.
-    place: usize,
+    /// The index in the group of the change that is being decided; `user` is its user.
+    index: usize,
     user: UserId,
     decided: Vec<Decided>,
     transitions: Transitions,
 }
 
-/// Transitions, each with the place of its change, in the order of the changes.
+/// Transitions, each with the index of its change, in the order of the changes.
 pub type Transitions = Vec<(usize, Transition)>;
 
 impl<'g> Decider<'g> {
@@ -60,7 +60,7 @@ impl<'g> Decider<'g> {
             rewards,
             claims_max: rewards.claims_max,
             claims: 0,
-            place: 0,
+            index: 0,
             user: UserId(0),
             decided: Vec::new(),
             transitions: Vec::new(),
@@ -83,15 +83,15 @@ impl<'g> Decider<'g> {
         (self.decided, self.transitions)
     }
 
-    /// Decides one change of `user`, whose draft is given. `place`: the place of the change in the group.
+    /// Decides one change of `user`, whose draft is given. `index`: the index of the change in the group.
     pub fn decide<S: StoredUser>(
         &mut self,
         draft: &mut Draft<S>,
-        place: usize,
+        index: usize,
         user: UserId,
         action: &Action,
     ) -> Result<Outcome, S::Error> {
-        (self.place, self.user) = (place, user);
+        (self.index, self.user) = (index, user);
         match action {
             Action::Beat { beat, earlier, device, asks } => self.beats(draft, beat, earlier, device, *asks),
             Action::Delete { contents, at } => self.delete(draft, contents, *at),
@@ -143,7 +143,7 @@ impl<'g> Decider<'g> {
         self.reward(draft, beat, &after, asks)?;
         let (user, content) = (self.user, beat.content);
         let transition = Transition { user, content, before, after: Some(after), cause: Cause::Beat };
-        self.transitions.push((self.place, transition));
+        self.transitions.push((self.index, transition));
         Ok(verdict)
     }
 
@@ -236,7 +236,7 @@ impl<'g> Decider<'g> {
 
     fn tell_gone(&mut self, gone: Option<Record>, cause: Cause) {
         let transition = gone.map(|record| Transition::gone(self.user, record, cause));
-        self.transitions.extend(transition.map(|transition| (self.place, transition)));
+        self.transitions.extend(transition.map(|transition| (self.index, transition)));
     }
 
     /// Whether a forgetting may hold from this moment on: it is not ahead of the clock, or not newer than the newest

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::{Decider, Draft, StoredUser};
-use crate::model::beat::Beat;
-use crate::model::change::Decided;
-use crate::model::record::Record;
-use crate::model::rewards::claim::{Claim, ClaimKey};
-use crate::model::rewards::rewarding::Rewarding;
-use crate::model::rewards::rule::RuleSet;
+use crate::beat::Beat;
+use crate::change::Decided;
+use crate::record::Record;
+use crate::rewards::claim::{Claim, ClaimKey};
+use crate::rewards::rewarding::Rewarding;
+use crate::rewards::rule::RuleSet;
 
 impl Decider<'_> {
     /// `beat` was written as `after`. Makes the claims that the beat has earned, as far as the outbox has room.
@@ -24,21 +24,21 @@ impl Decider<'_> {
         }
         let Some(earned) = after.credit.earned(beat, self.moment.now) else { return Ok(()) };
         let Rewarding { rules, today, .. } = self.rewards;
-        for place in rules.may_apply(asks.and(today.rules), beat.content, earned).iter() {
-            let rule = rules.get(place);
+        for index in rules.may_apply(asks.and(today.rules), beat.content, earned).iter() {
+            let rule = rules.get(index);
             let key = ClaimKey::of(rule, today.day, self.user, after.content);
             let first = !draft.is_claimed(&key)?;
             // A view has no entry in the outbox, so it needs no room.
-            let enters = first && !rules.counts_views(place);
+            let enters = first && !rules.counts_views(index);
             if enters && self.claims >= self.claims_max {
                 // The rule stays undecided: a later beat asks again when there is room.
                 continue;
             }
             if first {
-                draft.claim(self.place, self.claim(key, after));
+                draft.claim(self.index, self.claim(key, after));
                 self.claims += u64::from(enters);
             }
-            self.decided.push(Decided { change: self.place, rule: place, first });
+            self.decided.push(Decided { change: self.index, rule: index, first });
         }
         Ok(())
     }

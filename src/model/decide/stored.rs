@@ -1,8 +1,8 @@
 //! The reads of a store for a decision about one user.
 
-use crate::model::forgetting::{ContentRow, Eviction, UserRow};
-use crate::model::ids::Content;
-use crate::model::rewards::claim::ClaimKey;
+use crate::forgetting::{ContentRow, Eviction, UserRow};
+use crate::ids::Content;
+use crate::rewards::claim::ClaimKey;
 
 /// One user, as it is stored before the group. A [`Draft`](super::Draft) reads each row at most once.
 ///

@@ -1,9 +1,9 @@
 //! Changes that affect the live numbers.
 
-use crate::model::beat::State;
-use crate::model::ids::{Content, SessionId, UserId};
-use crate::model::transition::{Cause, Transition};
-use crate::model::visitor::Visitor;
+use crate::beat::State;
+use crate::ids::{Content, SessionId, UserId};
+use crate::transition::{Cause, Transition};
+use crate::visitor::Visitor;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveChange {
@@ -53,10 +53,10 @@ impl LiveChange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::record::Record;
-    use crate::model::rewards::credit::Credit;
-    use crate::model::version::Version;
-    use crate::model::visitor::Os;
+    use crate::record::Record;
+    use crate::rewards::credit::Credit;
+    use crate::version::Version;
+    use crate::visitor::Os;
 
     fn written(state: State, cause: Cause) -> Transition {
         let content = Content { kind: 1, oid: 100 };

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::top::Top;
-use crate::model::ids::Content;
+use crate::ids::Content;
 
-/// Of one content.
+/// The sessions and the users of one content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub sessions: u32,
@@ -20,6 +20,10 @@ pub struct Contents {
     watched: Vec<Watched>,
     free: Vec<u32>,
     kinds: BTreeMap<u16, u32>,
+    /// Kinds whose users are counted apart; empty = none.
+    pub public_kinds: Vec<u16>,
+    /// Users with a session in one of them.
+    pub public_users: u32,
     /// The contents whose counts have changed since the last `take_changed`.
     changed: Vec<Content>,
 }
@@ -40,6 +44,8 @@ impl Contents {
             watched: Vec::new(),
             free: Vec::new(),
             kinds: BTreeMap::new(),
+            public_kinds: Vec::new(),
+            public_users: 0,
             changed: Vec::new(),
         }
     }
@@ -64,6 +70,11 @@ impl Contents {
 
     pub fn content(&self, number: u32) -> Content {
         self.watched[number as usize].content
+    }
+
+    /// Whether users of this content are counted apart.
+    pub fn is_public(&self, number: u32) -> bool {
+        self.public_kinds.contains(&self.content(number).kind)
     }
 
     /// One more session; `user`: the first of its user there.

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 /// The number of minutes, with the current one.
 const MINUTES: usize = 15;
 
-/// Of each minute, the sum of its seconds.
+/// The sum of the seconds of each minute.
 #[derive(Clone, Copy, Default)]
 pub struct History([u32; MINUTES]);
 
@@ -20,19 +20,19 @@ impl History {
     /// A second begins, and perhaps a minute with it.
     pub fn begin(&mut self, second: u64) {
         if second.is_multiple_of(60) {
-            self.0[place(second)] = 0;
+            self.0[slot(second)] = 0;
         }
     }
 
     pub fn add(&mut self, second: u64, sessions: u32) {
         self.begin(second);
-        let sum = &mut self.0[place(second)];
+        let sum = &mut self.0[slot(second)];
         *sum = sum.saturating_add(sessions);
     }
 
     /// The minute under way has at least this.
     pub fn raise(&mut self, window: &Window, least: u32) {
-        let minute = &mut self.0[place(window.noted.map_or(0, |(_, last)| last))];
+        let minute = &mut self.0[slot(window.noted.map_or(0, |(_, last)| last))];
         *minute = least.max(*minute);
     }
 
@@ -53,7 +53,7 @@ impl Window {
     /// Goes on to this second, and returns those that must be noted.
     pub fn upto(&mut self, second: u64) -> RangeInclusive<u64> {
         let (start, next) = match self.noted {
-            // What is older is not kept.
+            // Older seconds are not kept.
             Some((start, last)) => (start, (last + 1).max((second + 1).saturating_sub(MINUTES as u64 * 60))),
             None => (second, second),
         };
@@ -77,7 +77,7 @@ impl Window {
     }
 }
 
-fn place(second: u64) -> usize {
+fn slot(second: u64) -> usize {
     (second / 60) as usize % MINUTES
 }
 

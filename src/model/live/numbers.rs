@@ -7,9 +7,9 @@ use super::contents::{Contents, Counts};
 use super::series::{MINUTES, SECONDS, Series};
 use super::sessions::{Effect, NONE, Sessions};
 use super::shares::Shares;
-use super::top::{Ranked, Ranking};
+use super::top::Ranking;
 use super::visits::{Visit, Visits};
-use crate::model::ids::{Content, UserId};
+use crate::ids::{Content, UserId};
 
 /// Kicks that are remembered, so that beats from before them bring nothing back.
 const KICKS_MAX: usize = 65_536;
@@ -55,16 +55,22 @@ impl LiveNumbers {
         }
     }
 
+    /// Counts the users of these kinds apart, from the start; empty: those of all kinds.
+    pub fn with_public_kinds(mut self, kinds: Vec<u16>) -> Self {
+        self.contents.public_kinds = kinds;
+        self
+    }
+
     /// Applies the changes in their order.
     pub fn apply(&mut self, changes: &[LiveChange], now: u64) {
         for chunk in changes.chunks(CHUNK) {
-            let mut places = [NONE; CHUNK];
-            self.sessions.look_up(chunk, &mut places);
-            chunk.iter().zip(places).for_each(|(change, place)| self.apply_one(*change, place, now));
+            let mut indexes = [NONE; CHUNK];
+            self.sessions.look_up(chunk, &mut indexes);
+            chunk.iter().zip(indexes).for_each(|(change, index)| self.apply_one(*change, index, now));
         }
     }
 
-    fn apply_one(&mut self, change: LiveChange, place: u32, now: u64) {
+    fn apply_one(&mut self, change: LiveChange, index: u32, now: u64) {
         let contents = &mut self.contents;
         match change {
             LiveChange::Playing(played) => {
@@ -72,7 +78,7 @@ impl LiveNumbers {
                 if self.kicks.covers(user, at) {
                     return;
                 }
-                match self.sessions.play(played, place, now, contents) {
+                match self.sessions.play(played, index, now, contents) {
                     Effect::Same => {}
                     Effect::Visit => self.visits.push(Visit { at, content, visitor }),
                     Effect::Full => self.uncounted += 1,
@@ -137,19 +143,30 @@ impl LiveNumbers {
         self.contents.top.now(self.sessions())
     }
 
-    /// The first ones of these kinds; of all, if it is empty.
-    pub fn top_of(&self, kinds: &[u16]) -> Vec<Ranked> {
-        match kinds {
-            [] => self.top().ranked,
-            _ => self.contents.top.of_kinds(kinds),
+    /// Users with a session in one of the public kinds.
+    pub fn public_users(&self) -> u64 {
+        match self.contents.public_kinds.is_empty() {
+            true => self.users(),
+            false => self.contents.public_users.into(),
         }
+    }
+
+    /// The contents of the public kinds with the most sessions, ordered by their users; equals by kind and oid.
+    pub fn public_top(&self) -> Vec<(Content, u32)> {
+        let ranked = match &*self.contents.public_kinds {
+            [] => self.top().ranked,
+            kinds => self.contents.top.of_kinds(kinds),
+        };
+        let mut top: Vec<_> = ranked.iter().map(|one| (one.content, self.counts(one.content).users)).collect();
+        top.sort_unstable_by_key(|(content, users)| (std::cmp::Reverse(*users), *content));
+        top
     }
 
     pub fn rising(&self) -> Ranking {
         self.contents.top.rising(self.sessions())
     }
 
-    /// Of the live sessions.
+    /// The shares of the live sessions.
     pub fn shares(&self) -> Shares {
         self.sessions.shares().clone()
     }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::ids::{Content, SessionId, UserId};
-use crate::model::visitor::{Browser, Country, DeviceClass, Os, Visitor};
+use crate::ids::{Content, SessionId, UserId};
+use crate::visitor::{Browser, Country, DeviceClass, Os, Visitor};
 
 const TIMEOUT: u64 = 20_000;
 const SIZES: Sizes = Sizes { sessions: 1_000_000, top: 1_000, tail: 50 };
@@ -88,6 +88,9 @@ impl Naive {
     fn judge(&self, live: &mut LiveNumbers) {
         let users: BTreeSet<_> = self.sessions.keys().map(|(user, _)| *user).collect();
         assert_eq!((live.sessions(), live.users()), (self.sessions.len() as u64, users.len() as u64));
+        let in_public = self.sessions.iter().filter(|(_, (content, ..))| content.kind == PUBLIC);
+        let public: BTreeSet<_> = in_public.map(|((user, _), _)| *user).collect();
+        assert_eq!(live.public_users(), public.len() as u64);
         let mut kinds: BTreeMap<u16, u32> = BTreeMap::new();
         let mut contents: BTreeMap<Content, (u32, BTreeSet<UserId>)> = BTreeMap::new();
         for ((user, _), (content, ..)) in &self.sessions {
@@ -108,6 +111,10 @@ impl Naive {
         let top = live.top();
         assert_eq!(top.ranked.iter().map(|one| (one.content, one.sessions)).collect::<Vec<_>>(), ranked);
         assert_eq!(top.error, 0);
+        let of_public = contents.iter().filter(|(content, _)| content.kind == PUBLIC);
+        let mut of_public: Vec<_> = of_public.map(|(content, (_, users))| (*content, users.len() as u32)).collect();
+        of_public.sort_by_key(|(_, users)| std::cmp::Reverse(*users));
+        assert_eq!(live.public_top(), of_public);
         let newest: Vec<Visit> = self.visits.iter().rev().take(SIZES.tail).copied().collect();
         assert_eq!(live.visits(), newest);
         self.judge_shares(&live.shares());
@@ -133,6 +140,8 @@ fn counted<Class: Ord>(sessions: impl Iterator<Item = Class>) -> BTreeMap<Class,
 }
 
 const OIDS: u64 = 6;
+/// The kind whose users are counted apart.
+const PUBLIC: u16 = 1;
 
 fn content_of(oid: u64) -> Content {
     Content { kind: 1 + (oid % 2) as u16, oid }
@@ -169,7 +178,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #[test]
     fn live_numbers_equal_an_exact_count(steps in steps()) {
-        let (mut live, mut naive) = (LiveNumbers::new(TIMEOUT, SIZES), Naive::default());
+        let mut live = LiveNumbers::new(TIMEOUT, SIZES).with_public_kinds(vec![PUBLIC]);
+        let mut naive = Naive::default();
         let mut now = 1_700_000_000_123;
         let mut published = BTreeMap::new();
         for step in steps {
@@ -199,7 +209,8 @@ proptest! {
     /// A list looks up its sessions before it changes them: they end, move and begin again in between.
     #[test]
     fn applying_a_list_equals_applying_its_changes(changes in prop::collection::vec((change(), 0..10_u64), 1..300)) {
-        let (mut live, mut naive, now) = (LiveNumbers::new(TIMEOUT, SIZES), Naive::default(), 1_700_000_000_123);
+        let mut live = LiveNumbers::new(TIMEOUT, SIZES).with_public_kinds(vec![PUBLIC]);
+        let (mut naive, now) = (Naive::default(), 1_700_000_000_123);
         let changes: Vec<_> = changes.into_iter().map(|(change, ago)| change.made(now - ago, now)).collect();
         for list in changes.chunks(150) {
             live.apply(list, now);

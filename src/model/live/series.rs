@@ -38,7 +38,7 @@ impl Series {
     pub fn note(&mut self, second: u64, sessions: u32) {
         let first = match self.second {
             Some(noted) if second <= noted => return,
-            // What is older is in neither list.
+            // Older seconds are in neither list.
             Some(noted) => (noted + 1).max(second.saturating_sub((MINUTES * 60) as u64)),
             None => second,
         };

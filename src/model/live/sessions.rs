@@ -9,8 +9,8 @@ use super::contents::Contents;
 use super::index::Index;
 use super::shares::Shares;
 use super::wheel::Wheel;
-use crate::model::ids::{Content, SessionId, UserId};
-use crate::model::visitor::Visitor;
+use crate::ids::{Content, SessionId, UserId};
+use crate::visitor::Visitor;
 
 /// Live sessions of one user that are counted. One more ends the one that was heard least recently.
 pub const SESSIONS_PER_USER: usize = 32;
@@ -38,7 +38,7 @@ pub struct Sessions {
 struct Session {
     user: UserId,
     id: SessionId,
-    /// Of its newest beat.
+    /// The time of its newest beat.
     at: u64,
     /// `NONE`: it has ended.
     content: u32,
@@ -90,27 +90,27 @@ impl Sessions {
     /// Where the sessions of these beats are now, for `play`; `NONE`: unknown.
     ///
     /// With many sessions, most of the cost of a beat is waiting for memory: first for the index, then for the session.
-    /// Each loop reads places that do not depend on each other, so the processor waits for several at a time.
-    pub fn look_up(&self, changes: &[LiveChange], places: &mut [u32]) {
-        for (change, place) in changes.iter().zip(&mut *places) {
+    /// Each loop reads slots that do not depend on each other, so the processor waits for several at a time.
+    pub fn look_up(&self, changes: &[LiveChange], indexes: &mut [u32]) {
+        for (change, index) in changes.iter().zip(&mut *indexes) {
             let LiveChange::Playing(played) = change else { continue };
-            *place = self.users.peek(self.tag(played.user));
+            *index = self.users.peek(self.tag(played.user));
         }
-        for (change, place) in changes.iter().zip(places) {
+        for (change, index) in changes.iter().zip(indexes) {
             let LiveChange::Playing(played) = change else { continue };
-            if !self.is_at(*place, played.user, played.session) {
-                *place = self.find(played.user, played.session).unwrap_or(NONE);
+            if !self.is_at(*index, played.user, played.session) {
+                *index = self.find(played.user, played.session).unwrap_or(NONE);
             }
         }
     }
 
-    /// `place`: where the session was when it was looked up. Changes since then may have ended it.
-    pub fn play(&mut self, played: Played, place: u32, now: u64, contents: &mut Contents) -> Effect {
+    /// `index`: where the session was when it was looked up. Changes since then may have ended it.
+    pub fn play(&mut self, played: Played, index: u32, now: u64, contents: &mut Contents) -> Effect {
         let Played { user, session: id, content, at, visitor } = played;
         if at.saturating_add(self.timeout) <= now {
             return Effect::Same;
         }
-        let found = if self.is_at(place, user, id) { Some(place) } else { self.find(user, id) };
+        let found = if self.is_at(index, user, id) { Some(index) } else { self.find(user, id) };
         if let Some(found) = found {
             let session = &mut self.table[found as usize];
             if at < session.at {
@@ -176,8 +176,8 @@ impl Sessions {
         self.due = due;
     }
 
-    fn is_at(&self, place: u32, user: UserId, id: SessionId) -> bool {
-        let session = self.table.get(place as usize);
+    fn is_at(&self, index: u32, user: UserId, id: SessionId) -> bool {
+        let session = self.table.get(index as usize);
         session.is_some_and(|session| session.user == user && session.id == id && session.content != NONE)
     }
 
@@ -201,12 +201,14 @@ impl Sessions {
     fn join(&mut self, session: u32, content: Content, contents: &mut Contents) {
         let number = contents.number(content);
         let alone = self.is_alone_in(session, number);
+        contents.public_users += u32::from(self.is_alone_in_public(session, number, contents));
         self.table[session as usize].content = number;
         contents.join(number, alone);
     }
 
     fn leave(&mut self, session: u32, contents: &mut Contents) {
         let number = self.table[session as usize].content;
+        contents.public_users -= u32::from(self.is_alone_in_public(session, number, contents));
         contents.leave(number, self.is_alone_in(session, number));
     }
 
@@ -214,6 +216,12 @@ impl Sessions {
     fn is_alone_in(&self, session: u32, number: u32) -> bool {
         let mut others = self.list(self.table[session as usize].user).filter(|other| *other != session);
         others.all(|other| self.table[other as usize].content != number)
+    }
+
+    /// Whether that content is of a public kind, and no other session of the user is in one.
+    fn is_alone_in_public(&self, session: u32, number: u32, contents: &Contents) -> bool {
+        let mut others = self.list(self.table[session as usize].user).filter(|other| *other != session);
+        contents.is_public(number) && others.all(|other| !contents.is_public(self.table[other as usize].content))
     }
 
     fn add(&mut self, session: Session) -> u32 {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::visitor::{Browser, Country, DeviceClass, Os, Visitor};
+use crate::visitor::{Browser, Country, DeviceClass, Os, Visitor};
 
-/// What is unknown is counted nowhere. Bounded: devices, systems and browsers are fixed lists, and a country is two
-/// letters.
+/// The number of sessions of each class. An unknown class is counted nowhere. Bounded: devices, systems and browsers
+/// are fixed lists, and a country is two letters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shares {
     pub countries: Tally<Country>,

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use super::history::{History, Window};
-use crate::model::ids::Content;
+use crate::ids::Content;
 
 /// Contents in a ranking.
 const RANKED_MAX: usize = 100;
@@ -18,7 +18,7 @@ pub struct Top {
     /// Contents in the table.
     most: usize,
     table: HashMap<Content, Entry>,
-    /// Of contents that have left the table, as many as it may hold.
+    /// The histories of contents that have left the table, as many as it may hold.
     past: HashMap<Content, History>,
     /// Sessions of the contents in the table.
     inside: u64,
@@ -103,7 +103,7 @@ impl Top {
             return;
         }
         if self.past.len() == self.most {
-            // What is forgotten seems to rise by what it had.
+            // A content whose history is forgotten seems to rise by its mean.
             let forgotten = self.past.drain().map(|(_, history)| self.window.mean(&history)).max();
             self.errors.raise(&self.window, forgotten.unwrap_or(0));
         }
@@ -136,7 +136,7 @@ impl Top {
         self.missed = outside.iter().map(|(sessions, _)| *sessions).max().unwrap_or(0);
     }
 
-    /// What a content without a place may have at most; `all`: the sessions of all contents.
+    /// The most sessions that a content without a place may have; `all`: the sessions of all contents.
     pub fn error(&self, all: u64) -> u32 {
         u64::from(self.missed).min(all.saturating_sub(self.inside)) as u32
     }

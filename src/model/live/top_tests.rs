@@ -43,7 +43,7 @@ impl Exact {
         ranked
     }
 
-    /// What is said is exact, and what is missing has no more than the error.
+    /// Checks that the ranked counts are exact, and that missing contents have no more sessions than the error.
     fn judge(&self, top: &Top) {
         let Ranking { ranked, error } = top.now(self.all());
         for Ranked { content, sessions } in &ranked {

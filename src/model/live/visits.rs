@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use crate::model::ids::Content;
-use crate::model::visitor::Visitor;
+use crate::ids::Content;
+use crate::visitor::Visitor;
 
 /// A session became live, or changed content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visit {
-    /// Of its beat, milliseconds.
+    /// The time of its beat, milliseconds.
     pub at: u64,
     pub content: Content,
     pub visitor: Visitor,

@@ -24,7 +24,7 @@ struct Link {
 }
 
 impl Wheel {
-    /// More items than this have no place.
+    /// More items than this cannot be linked.
     pub const ITEMS_MAX: usize = FIRST as usize - 1;
 
     pub fn new() -> Self {

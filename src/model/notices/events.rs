@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::notice::Forgotten;
-use crate::model::cloud_event::{CloudEvent, Data, Source, as_text};
-use crate::model::ids::{Content, UserId};
-use crate::model::record::Record;
+use crate::cloud_event::{CloudEvent, Data, Source, as_text};
+use crate::ids::{Content, UserId};
+use crate::record::Record;
 
 /// The type of the event of a position. Fields may be added to it; a change of meaning needs another type.
 pub const POSITION: &str = "dev.heartline.position.v1";
@@ -104,11 +104,11 @@ impl Forgotten {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::beat::State;
-    use crate::model::ids::SessionId;
-    use crate::model::notices::ForgottenCause;
-    use crate::model::rewards::credit::Credit;
-    use crate::model::version::Version;
+    use crate::beat::State;
+    use crate::ids::SessionId;
+    use crate::notices::ForgottenCause;
+    use crate::rewards::credit::Credit;
+    use crate::version::Version;
 
     #[test]
     fn a_position_is_this_event_to_the_letter() {

@@ -1,6 +1,6 @@
 //! Which of these events anybody has subscribed to.
 
-/// What is not followed leaves no notices.
+/// The events that are followed. Others leave no notices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Followed {
     pub positions: bool,

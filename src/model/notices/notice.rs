@@ -1,10 +1,10 @@
 //! A notice, and which changes leave one.
 
 use super::followed::Followed;
-use crate::model::change::{Action, Change, Outcome};
-use crate::model::ids::{Content, UserId};
-use crate::model::rule::Verdict;
-use crate::model::version::Version;
+use crate::change::{Action, Change, Outcome};
+use crate::ids::{Content, UserId};
+use crate::rule::Verdict;
+use crate::version::Version;
 
 /// Something of a user that is to be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Forgotten {
     pub items: Vec<Content>,
     /// Everything concerned up to this moment is forgotten, milliseconds of the server's clock.
     pub at: u64,
-    /// Of the commit. No two forgettings of a user have the same.
+    /// The version of the commit. No two forgettings of a user have the same.
     pub version: Version,
 }
 
@@ -113,10 +113,10 @@ pub fn noticed(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::beat::{Beat, State};
-    use crate::model::ids::SessionId;
-    use crate::model::rewards::rule::RuleSet;
-    use crate::model::rule::Reason;
+    use crate::beat::{Beat, State};
+    use crate::ids::SessionId;
+    use crate::rewards::rule::RuleSet;
+    use crate::rule::Reason;
 
     const USER: UserId = UserId(42);
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::day::Day;
 use super::rule::{Per, RewardRule, RuleSet, Rules};
 use super::zone::Zone;
-use crate::model::ids::Content;
+use crate::ids::Content;
 
 /// One day of the rewards.
 #[derive(Clone, Debug, PartialEq)]

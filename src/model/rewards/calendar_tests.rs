@@ -46,7 +46,7 @@ fn stored(day: &str, zone: &str, rules: &[&str]) -> StoredCalendar {
 fn told(calendar: &mut Calendar, now: &str) -> (String, Vec<String>, String) {
     let rules = calendar.rules.clone();
     let today = calendar.advance(at(now));
-    let ids = today.rules.iter().map(|place| rules.get(place).id.to_string()).collect();
+    let ids = today.rules.iter().map(|index| rules.get(index).id.to_string()).collect();
     (today.day.to_string(), ids, today.zone.to_string())
 }
 

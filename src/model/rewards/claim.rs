@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::day::Day;
 use super::rule::{Per, RewardRule};
-use crate::model::ids::{Content, SessionId, UserId};
+use crate::ids::{Content, SessionId, UserId};
 
 /// The key of a claim. At most one claim of each key exists.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -59,26 +59,8 @@ impl fmt::Display for ClaimKey {
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use super::*;
-
-    /// A claim of user `mid` by a rule per user.
-    pub fn claim(mid: u64) -> Claim {
-        Claim {
-            key: ClaimKey {
-                rule: "first-of-day".into(),
-                day: "2026-11-20".parse().expect("a day"),
-                user: UserId(mid),
-                content: None,
-            },
-            content: Content { kind: 1, oid: 100 },
-            session: SessionId(8_311_207),
-            device: "tv-3f".into(),
-            watched: 5_000,
-            claimed_at: 1_795_150_000_118,
-            zone: "Europe/Berlin".into(),
-        }
-    }
 
     #[test]
     fn an_id_contains_the_whole_key() {

@@ -1,7 +1,7 @@
 //! Credit: how much watch time of a session counts today.
 
 use super::day::Day;
-use crate::model::beat::Beat;
+use crate::beat::Beat;
 
 /// The greatest age of a beat that counts, milliseconds: beats that arrive late, after time offline, earn nothing.
 pub const AGE_MS_MAX: u64 = 60_000;
@@ -44,12 +44,12 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::model::beat::State;
-    use crate::model::forgetting::{ContentRow, UserRow};
-    use crate::model::ids::{Content, SessionId};
-    use crate::model::moment::Moment;
-    use crate::model::recording::Switch;
-    use crate::model::rule::judge;
+    use crate::beat::State;
+    use crate::forgetting::{ContentRow, UserRow};
+    use crate::ids::{Content, SessionId};
+    use crate::moment::Moment;
+    use crate::recording::Switch;
+    use crate::rule::judge;
 
     /// The earnings of the beats of one session. Each was made at `at`, with this `watched`, and written at once.
     fn earned(user: &UserRow, beats: &[(u64, u64)]) -> Vec<Option<u64>> {

@@ -61,12 +61,12 @@ impl Day {
 
 impl fmt::Display for Day {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = TOLD.get().filter(|(day, _)| day == self).map_or_else(|| tell(*self), |(_, text)| text);
+        let text = TOLD.get().filter(|(day, _)| day == self).map_or_else(|| text_of(*self), |(_, text)| text);
         f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 
-fn tell(day: Day) -> Text {
+fn text_of(day: Day) -> Text {
     let mut text = Text::default();
     // Dates of four-digit years have exactly this length.
     let _ = write!(text.as_mut_slice(), "{}", day.date());

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::claim::{Claim, ClaimKey};
 use super::day::Day;
-use crate::model::cloud_event::{CloudEvent, Data, Source, as_text};
+use crate::cloud_event::{CloudEvent, Data, Source, as_text};
 
 /// The type of these events. Fields may be added to it; a change of meaning needs another type.
 pub const REWARD: &str = "dev.heartline.reward.v1";
@@ -61,7 +61,7 @@ impl Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::rewards::claim::tests::claim;
+    use crate::fixtures::claim;
 
     #[test]
     fn a_claim_per_user_is_this_event_to_the_letter() {

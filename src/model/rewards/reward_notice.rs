@@ -2,7 +2,7 @@
 
 use super::claim::ClaimKey;
 use super::day::Day;
-use crate::model::ids::Content;
+use crate::ids::Content;
 
 /// Bounded by the beats of the answer: each makes one claim per rule at most, and has one content.
 #[derive(Clone, Debug, Default, PartialEq)]

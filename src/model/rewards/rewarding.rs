@@ -6,7 +6,7 @@ use super::calendar::{RewardDay, StoredCalendar};
 use super::credit::Credit;
 use super::day::Day;
 use super::rule::{RuleSet, Rules};
-use crate::model::beat::Beat;
+use crate::beat::Beat;
 
 #[derive(Clone, Debug)]
 pub struct Rewarding {
@@ -37,7 +37,7 @@ impl Rewarding {
 
     /// The ids of the rules that are decided today. The rule of views is not stored, since it may start at any time.
     fn rule_ids(&self) -> impl Iterator<Item = &str> {
-        let rewards = self.today.rules.iter().map(|place| self.rules.get(place)).filter(|rule| !rule.counts_views());
+        let rewards = self.today.rules.iter().map(|index| self.rules.get(index)).filter(|rule| !rule.counts_views());
         rewards.map(|rule| &*rule.id)
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use siphasher::sip::SipHasher24;
 
-use crate::model::ids::Content;
+use crate::ids::Content;
 
 /// One reward a day, for each user who has watched enough.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +50,7 @@ pub struct Rules {
     longest_ms: u64,
 }
 
-/// A set of [`Rules`], by their places.
+/// A set of [`Rules`], by their indexes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RuleSet(u32);
 
@@ -84,7 +84,7 @@ impl Rules {
     pub fn new(mut rules: Vec<RewardRule>) -> Self {
         rules.truncate(Self::MAX);
         let those = |wanted: &dyn Fn(&RewardRule) -> bool| {
-            rules.iter().enumerate().filter(|(_, rule)| wanted(rule)).map(|(place, _)| place).collect()
+            rules.iter().enumerate().filter(|(_, rule)| wanted(rule)).map(|(index, _)| index).collect()
         };
         Rules {
             per_user: those(&|rule| rule.per == Per::User),
@@ -108,16 +108,16 @@ impl Rules {
 
     /// The rules whose claims give rewards.
     pub fn rewards(&self) -> impl Iterator<Item = (usize, &RewardRule)> {
-        self.iter().filter(|(place, _)| !self.counts_views(*place))
+        self.iter().filter(|(index, _)| !self.counts_views(*index))
     }
 
-    pub fn get(&self, place: usize) -> &RewardRule {
-        &self.rules[place]
+    pub fn get(&self, index: usize) -> &RewardRule {
+        &self.rules[index]
     }
 
     /// Whether the claims of this rule are views, and no rewards.
-    pub fn counts_views(&self, place: usize) -> bool {
-        self.of_views.contains(place)
+    pub fn counts_views(&self, index: usize) -> bool {
+        self.of_views.contains(index)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -128,18 +128,18 @@ impl Rules {
         self.rules.len()
     }
 
-    pub fn place(&self, id: &str) -> Option<usize> {
+    pub fn index_of(&self, id: &str) -> Option<usize> {
         self.rules.iter().position(|rule| &*rule.id == id)
     }
 
     pub fn which(&self, wanted: impl Fn(&RewardRule) -> bool) -> RuleSet {
-        self.iter().filter(|(_, rule)| wanted(rule)).map(|(place, _)| place).collect()
+        self.iter().filter(|(_, rule)| wanted(rule)).map(|(index, _)| index).collect()
     }
 
     /// The rules of `some` for which this content counts. Most rules count for every kind, and need no check.
     pub fn for_content(&self, some: RuleSet, content: Content) -> RuleSet {
         let choosy = some.without(self.of_any_kind);
-        let chosen = choosy.iter().filter(|place| self.get(*place).is_for(content)).collect();
+        let chosen = choosy.iter().filter(|index| self.get(*index).is_for(content)).collect();
         some.and(self.of_any_kind).or(chosen)
     }
 
@@ -147,7 +147,7 @@ impl Rules {
     fn within(&self, some: RuleSet, watched_ms: u64) -> RuleSet {
         match watched_ms >= self.longest_ms {
             true => some,
-            false => some.iter().filter(|place| self.get(*place).watched_ms() <= watched_ms).collect(),
+            false => some.iter().filter(|index| self.get(*index).watched_ms() <= watched_ms).collect(),
         }
     }
 
@@ -172,12 +172,12 @@ impl Rules {
 impl RuleSet {
     pub const NONE: RuleSet = RuleSet(0);
 
-    pub fn contains(self, place: usize) -> bool {
-        self.0 & (1 << place) != 0
+    pub fn contains(self, index: usize) -> bool {
+        self.0 & (1 << index) != 0
     }
 
-    pub fn insert(&mut self, place: usize) {
-        self.0 |= 1 << place;
+    pub fn insert(&mut self, index: usize) {
+        self.0 |= 1 << index;
     }
 
     pub fn is_empty(self) -> bool {
@@ -201,21 +201,21 @@ impl RuleSet {
         other.without(self).is_empty()
     }
 
-    /// The places of the rules, in order.
+    /// The indexes of the rules, in order.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
-            let place = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+            let index = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
             rest &= rest - 1;
-            Some(place)
+            Some(index)
         })
     }
 }
 
 impl FromIterator<usize> for RuleSet {
-    fn from_iter<I: IntoIterator<Item = usize>>(places: I) -> Self {
+    fn from_iter<I: IntoIterator<Item = usize>>(indexes: I) -> Self {
         let mut set = RuleSet::NONE;
-        places.into_iter().for_each(|place| set.insert(place));
+        indexes.into_iter().for_each(|index| set.insert(index));
         set
     }
 }

@@ -13,7 +13,7 @@ use super::subscriber::Subscriber;
 
 const ONE: &str = "application/cloudevents+json; charset=utf-8";
 const BATCH: &str = "application/cloudevents-batch+json; charset=utf-8";
-/// What cannot be in a header, or would be cut from its ends.
+/// The characters that cannot be in a header, or would be cut from its ends.
 const NOT_IN_HEADERS: &AsciiSet = &CONTROLS.add(b' ');
 
 /// Computes HMAC-SHA256 of the parts, one after the other. The library for it is the caller's.
@@ -34,7 +34,7 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Of these events (JSON, at least one) at `now`, milliseconds.
+    /// A delivery of these events (JSON, at least one) at `now`, milliseconds.
     pub fn of(subscriber: &Subscriber, events: &[&str], now: u64, hmac: Hmac) -> Self {
         let first = id_of(events.first().copied().unwrap_or_default());
         let (content_type, id, body) = match subscriber.batch {
@@ -65,7 +65,7 @@ fn id_of(event: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::subscribers::{EventType, Filter, Newer, Secrets};
+    use crate::subscribers::{EventType, Filter, Newer, Secrets};
 
     /// Shows what is signed.
     fn shown(key: &[u8], parts: &[&[u8]]) -> Vec<u8> {

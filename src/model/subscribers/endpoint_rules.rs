@@ -82,7 +82,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     ) && !CLOUD_SERVICES.contains(&address)
 }
 
-/// Of 2000::/3 and not of a special purpose: <https://www.iana.org/assignments/iana-ipv6-special-registry>.
+/// Whether an address is in 2000::/3 and not of a special purpose:
+/// <https://www.iana.org/assignments/iana-ipv6-special-registry>.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     match address.segments() {
         // IETF protocols, with Teredo, benchmarks and ORCHID; documentation.

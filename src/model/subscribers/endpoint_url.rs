@@ -13,7 +13,7 @@ use url::{Host, Url};
 #[serde(try_from = "String", into = "String")]
 pub struct EndpointUrl(Url);
 
-/// A text is not the address of an endpoint. The message begins behind the name of the field.
+/// A text is not the address of an endpoint. The message begins after the name of the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoEndpointUrl {
     #[error("must be a URL, such as https://example.com/hook")]
@@ -69,7 +69,12 @@ impl EndpointUrl {
         self.0.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 
-    /// What is asked for: path and query.
+    /// Where a link on it leads.
+    pub fn join(&self, link: &str) -> Option<Self> {
+        self.0.join(link).ok()?.as_str().parse().ok()
+    }
+
+    /// The target of a request: path and query.
     pub fn path(&self) -> String {
         let query = self.0.query().map(|query| format!("?{query}")).unwrap_or_default();
         format!("{}{query}", self.0.path())

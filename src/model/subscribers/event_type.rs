@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::counters::crossing::COUNTER;
-use crate::model::notices::{FORGOTTEN, Followed, POSITION};
-use crate::model::rewards::reward_event::REWARD;
+use crate::counters::crossing::COUNTER;
+use crate::notices::{FORGOTTEN, Followed, POSITION};
+use crate::rewards::reward_event::REWARD;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
@@ -42,7 +42,7 @@ impl EventType {
         }
     }
 
-    /// Of those that are written only while somebody has subscribed to them.
+    /// The types among these whose events are written only while somebody has subscribed to them.
     pub fn followed(types: &[EventType]) -> Followed {
         Followed { positions: types.contains(&EventType::Position), forgotten: types.contains(&EventType::Forgotten) }
     }

@@ -1,14 +1,14 @@
-//! What a filter looks at in an event.
+//! The attributes of an event that filters look at.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 
 use super::event_type::EventType;
-use crate::model::counters::CounterId;
-use crate::model::ids::{Content, UserId};
+use crate::counters::CounterId;
+use crate::ids::{Content, UserId};
 
-/// Of one event. What its type does not have is `None`.
+/// An event's filterable attributes; `None` if its type lacks one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts<'a> {
     pub event_type: EventType,
@@ -41,7 +41,7 @@ struct Data<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// Of an event as JSON; `None` if it is of a type that cannot be subscribed to, or lacks what its type has.
+    /// Reads an event as JSON; `None` if its type cannot be subscribed to, or if it lacks an attribute of its type.
     pub fn of(json: &'a str) -> Option<Self> {
         let Event { event_type, data } = serde_json::from_str(json).ok()?;
         let oid = data.oid.and_then(|oid| oid.parse().ok());
@@ -65,10 +65,10 @@ impl<'a> Facts<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::cloud_event::Source;
-    use crate::model::counters::CounterKey;
-    use crate::model::counters::crossing::Crossing;
-    use crate::model::rewards::claim::tests::claim;
+    use crate::cloud_event::Source;
+    use crate::counters::CounterKey;
+    use crate::counters::crossing::Crossing;
+    use crate::fixtures::claim;
 
     #[test]
     fn a_reward_tells_its_rule_its_content_and_its_user() {

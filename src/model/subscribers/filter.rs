@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::facts::Facts;
-use crate::model::counters::CounterId;
-use crate::model::ids::{Content, NoContent, UserId};
+use crate::counters::CounterId;
+use crate::ids::{Content, NoContent, UserId};
 
 /// The values of one field are alternatives, and all fields must fit. An empty field, and one that the type of an event
 /// does not have, restricts nothing.
@@ -80,7 +80,7 @@ fn number(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::subscribers::EventType;
+    use crate::subscribers::EventType;
 
     fn reward<'a>() -> Facts<'a> {
         Facts {

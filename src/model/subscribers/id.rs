@@ -1,6 +1,6 @@
 //! The name of a subscriber.
 
-use crate::model::name::{Name, Named};
+use crate::name::{Name, Named};
 
 pub type SubscriberId = Name<OfSubscriber>;
 

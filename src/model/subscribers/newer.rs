@@ -1,5 +1,5 @@
-//! What a newer version has written of a subscriber: this version keeps it and does nothing with it, since an upgrade may
-//! be rolled back and made again.
+//! The parts of a subscriber that a newer version has written: this version keeps them and does nothing with them,
+//! since an upgrade may be rolled back and made again.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -28,7 +28,7 @@ pub struct WrittenFilter {
 }
 
 impl Newer {
-    /// What this version knows of the types and of the filter, and the rest.
+    /// Splits types and filter into those that this version knows, and the rest.
     pub fn apart(
         types: Vec<String>,
         filter: WrittenFilter,

@@ -7,9 +7,9 @@ use super::id::SubscriberId;
 use super::status::Status;
 use super::subscriber::Subscriber;
 
-/// Of one owner, over its deletion.
+/// The version of one owner; it goes on over a deletion.
 pub type Version = u64;
-/// Of one entry in the queue of an owner.
+/// The number of one entry in the queue of an owner.
 pub type Number = u64;
 
 /// An owner as it is now.

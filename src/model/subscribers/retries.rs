@@ -58,8 +58,8 @@ impl Retries {
         if now.saturating_sub(since) >= FAILING_MAX.as_millis() as u64 {
             return NextTry::Never;
         }
-        let place = (tries as usize).min(self.0.len().saturating_sub(1));
-        let pause = self.0.get(place).copied().unwrap_or(RETRY_AFTER_MAX);
+        let index = (tries as usize).min(self.0.len().saturating_sub(1));
+        let pause = self.0.get(index).copied().unwrap_or(RETRY_AFTER_MAX);
         let spread = pause.mul_f64(1.0 - SPREAD + 2.0 * SPREAD * random.clamp(0.0, 1.0));
         let pause = retry_after.map_or(spread, |asked| asked.clamp(RETRY_AFTER_MIN, RETRY_AFTER_MAX));
         NextTry::After { pause, failing: Failing { since, tries: tries.saturating_add(1) } }
@@ -69,7 +69,7 @@ impl Retries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::subscribers::status::{Failure, FailureReason};
+    use crate::subscribers::status::{Failure, FailureReason};
 
     const HOUR_MS: u64 = 3_600_000;
 

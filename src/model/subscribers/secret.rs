@@ -22,7 +22,7 @@ pub struct SigningSecret(Vec<u8>);
 pub struct NoSigningSecret;
 
 impl SigningSecret {
-    /// Of a secret that is made here.
+    /// The length of a secret that is made here.
     pub const BYTES: usize = 32;
 
     /// # Errors
@@ -67,7 +67,7 @@ impl From<SigningSecret> for String {
 
 impl fmt::Debug for SigningSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(crate::model::secret::MASK)
+        f.write_str(crate::secret::MASK)
     }
 }
 

@@ -103,7 +103,7 @@ pub struct Failing {
 pub struct Failure {
     /// Milliseconds since 1970.
     pub at: u64,
-    /// What the receiver has answered, if it did.
+    /// The HTTP status of the answer, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     pub reason: FailureReason,

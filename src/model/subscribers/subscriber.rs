@@ -1,4 +1,4 @@
-//! What a subscriber wants, and where.
+//! The definition of a subscriber: its events and its endpoint.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

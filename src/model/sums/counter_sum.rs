@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::no_sum_key::NoSumKey;
-use crate::model::counters::{CounterId, CounterKey};
+use crate::counters::{CounterId, CounterKey};
 
 /// One number of a counter, in one generation. As text `=3:viewers:1!100`, and `=3:all:` for a key without parts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

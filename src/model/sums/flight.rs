@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::sum::{Sum, SumKey};
-use crate::model::ids::Content;
+use crate::ids::Content;
 
 /// Sums that share their flights. Each document keeps a flight number for each unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use super::counter_sum::CounterSum;
 use super::no_sum_key::NoSumKey;
-use crate::model::ids::Content;
-use crate::model::rewards::day::Day;
+use crate::ids::Content;
+use crate::rewards::day::Day;
 
 /// The key of a sum. As text `1:100`, `1:100:2026-11-20` and `=3:viewers:1!100`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,7 +15,7 @@ pub enum SumKey {
     Views(Content),
     /// The views of a content on one day.
     ViewsOn(Content, Day),
-    /// What the records of a derived counter amount to.
+    /// The sum that the records of a derived counter add up to.
     Counter(CounterSum),
 }
 
@@ -87,7 +87,7 @@ impl FromStr for SumKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::counters::CounterKey;
+    use crate::counters::CounterKey;
 
     #[test]
     fn keys_are_read_as_they_are_written() {

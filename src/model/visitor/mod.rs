@@ -8,7 +8,7 @@ mod names;
 pub use country::Country;
 pub use names::{Browser, Os};
 
-/// What is known of the client of a connection or a request.
+/// The class of the client of a connection or a request, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Visitor {
     pub device: Option<DeviceClass>,

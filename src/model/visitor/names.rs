@@ -60,8 +60,8 @@ impl Names {
     }
 
     fn number(&self, name: &str) -> Option<u16> {
-        let place = self.0.binary_search(&name).ok()?;
-        u16::try_from(place + 1).ok()
+        let index = self.0.binary_search(&name).ok()?;
+        u16::try_from(index + 1).ok()
     }
 
     fn name(&self, number: usize) -> &'static str {

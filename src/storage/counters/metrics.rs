@@ -1,4 +1,4 @@
-//! What is measured of derived counters.
+//! The metrics of derived counters.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;

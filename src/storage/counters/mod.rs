@@ -1,7 +1,6 @@
 //! Universal counters: numbers by key.
 
 mod metrics;
-pub mod redis;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +9,8 @@ use futures_util::future::BoxFuture;
 
 use super::statistics::StatisticsAway;
 use super::store_error::StoreError;
-use crate::model::counters::direct::{Added, DirectCounter};
-use crate::model::counters::{CounterId, CounterKey, Recount};
+use model::counters::direct::{Added, DirectCounter};
+use model::counters::{CounterId, CounterKey, Recount};
 
 pub use self::metrics::Metrics;
 

@@ -5,7 +5,7 @@ use std::future::ready;
 use futures_util::future::BoxFuture;
 
 use super::{Announcement, ChannelAway, DeviceChannel, UserChange};
-use crate::model::ids::UserId;
+use model::ids::UserId;
 
 /// There is no other gateway, so every message counts as delivered.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,7 +16,7 @@ impl DeviceChannel for Alone {
 
     fn unfollow(&self, _user: UserId) {}
 
-    fn tell(&self, _user: UserId, _told: UserChange) {}
+    fn publish(&self, _user: UserId, _change: UserChange) {}
 
     fn announce(&self, _announcement: Announcement) -> BoxFuture<'static, Result<(), ChannelAway>> {
         Box::pin(ready(Ok(())))

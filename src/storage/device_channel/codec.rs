@@ -5,11 +5,11 @@
 use prost::{Message, Oneof};
 
 use super::{Announcement, UserChange};
-use crate::model::ids::{ConnectionId, Content, GatewayId, UserId};
-use crate::model::push::Push;
-use crate::model::record::Record;
-use crate::model::rewards::day::Day;
-use crate::storage::stored_content::StoredContent;
+use crate::stored_content::StoredContent;
+use model::ids::{ConnectionId, Content, GatewayId, UserId};
+use model::push::Push;
+use model::record::Record;
+use model::rewards::day::Day;
 
 /// The version of the format. A change that an older gateway would misread increments it.
 const FORMAT: u32 = 1;
@@ -36,7 +36,7 @@ struct SentMessage {
     origin: u64,
     #[prost(bool, tag = "4")]
     steady: bool,
-    /// Of a kick: when it was made.
+    /// The time of a kick.
     #[prost(uint64, tag = "13")]
     at: u64,
     #[prost(oneof = "SentBody", tags = "5, 6, 7, 8, 9, 10, 11, 12")]
@@ -92,8 +92,8 @@ struct SentRecord {
     stored: StoredContent,
 }
 
-pub fn encode_told(gateway: GatewayId, told: &UserChange) -> Vec<u8> {
-    let body = match &told.push {
+pub fn encode_change(gateway: GatewayId, change: &UserChange) -> Vec<u8> {
+    let body = match &change.push {
         Push::Record(record) => {
             let Content { kind, oid } = record.content;
             SentBody::Record(SentRecord { kind: kind.into(), oid, stored: StoredContent::of(record) })
@@ -106,7 +106,7 @@ pub fn encode_told(gateway: GatewayId, told: &UserChange) -> Vec<u8> {
         Push::Recording { paused } => SentBody::Recording(*paused),
         Push::Flag(day) => SentBody::Flag(day.number().into()),
     };
-    SentMessage { origin: told.origin.0, steady: told.steady, ..sent(gateway, body) }.encode_to_vec()
+    SentMessage { origin: change.origin.0, steady: change.steady, ..sent(gateway, body) }.encode_to_vec()
 }
 
 pub fn encode_announcement(gateway: GatewayId, announcement: Announcement) -> Vec<u8> {
@@ -168,10 +168,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::beat::State;
-    use crate::model::ids::SessionId;
-    use crate::model::rewards::credit::Credit;
-    use crate::model::version::Version;
+    use model::beat::State;
+    use model::ids::SessionId;
+    use model::rewards::credit::Credit;
+    use model::version::Version;
 
     const GATEWAY: GatewayId = GatewayId(7);
 
@@ -206,7 +206,7 @@ mod tests {
         #[test]
         fn an_encoded_change_decodes_to_itself(push in push(), origin in any::<u64>(), steady in any::<bool>(), gateway in any::<u64>()) {
             let (told, gateway) = (UserChange { origin: ConnectionId(origin), push, steady }, GatewayId(gateway));
-            prop_assert_eq!(decode(&encode_told(gateway, &told)), Ok((gateway, PeerMessage::UserChange(told))));
+            prop_assert_eq!(decode(&encode_change(gateway, &told)), Ok((gateway, PeerMessage::UserChange(told))));
         }
 
         #[test]
@@ -252,7 +252,7 @@ mod tests {
             credit,
         };
         let told = UserChange { origin: ConnectionId(u64::MAX), push: Push::Record(record), steady: true };
-        let bytes = encode_told(GatewayId(u64::MAX), &told).len();
+        let bytes = encode_change(GatewayId(u64::MAX), &told).len();
         assert!(bytes <= 80, "{bytes} bytes");
     }
 }

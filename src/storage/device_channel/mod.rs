@@ -1,16 +1,15 @@
-//! What gateways that share a hot store tell each other.
+//! Messages between gateways that share a hot store.
 //!
 //! A user's changes reach only the gateways that follow the user, because they have connections of that user. Messages
 //! may be lost: positions, rewards and revocations are in stores, and a gateway that missed a message finds them there.
 
 mod alone;
 pub mod codec;
-pub mod redis;
 
 use futures_util::future::BoxFuture;
 
-use crate::model::ids::{ConnectionId, GatewayId, UserId};
-use crate::model::push::Push;
+use model::ids::{ConnectionId, GatewayId, UserId};
+use model::push::Push;
 
 pub use alone::Alone;
 
@@ -21,7 +20,7 @@ pub use alone::Alone;
 /// gateway about one user arrive in the order in which they were sent. Messages of different gateways have no order.
 /// *Bounds*: as many followed users as are connected, and the queue of each backend.
 ///
-/// No method blocks; all may be called from any thread. A gateway does not hear its own messages.
+/// No method blocks; all may be called from any thread. A gateway does not receive its own messages.
 pub trait DeviceChannel: Send + Sync + 'static {
     /// The first connection of `user` has come to this gateway. Messages about the user are received from soon on until
     /// [`unfollow`](Self::unfollow), however often the channel is lost meanwhile.
@@ -30,8 +29,8 @@ pub trait DeviceChannel: Send + Sync + 'static {
     /// The last connection of `user` has left this gateway.
     fn unfollow(&self, user: UserId);
 
-    /// Tells the other gateways that follow `user`.
-    fn tell(&self, user: UserId, told: UserChange);
+    /// Publishes a change to the other gateways that follow `user`.
+    fn publish(&self, user: UserId, change: UserChange);
 
     /// Whether gateways without a store of their own, other than `but`, follow the user through this process. The store
     /// does not know of them.
@@ -39,8 +38,8 @@ pub trait DeviceChannel: Send + Sync + 'static {
         false
     }
 
-    /// Tells those gateways.
-    fn tell_followers(&self, _user: UserId, _told: &UserChange, _but: Option<GatewayId>) {}
+    /// Publishes a change to those gateways.
+    fn publish_to_followers(&self, _user: UserId, _change: &UserChange, _but: Option<GatewayId>) {}
 
     /// Tells all other gateways. The message is on its way when this returns; the answer comes when it was handed over.
     /// A caller that does not wait for the answer drops the future.

@@ -12,7 +12,7 @@ const CATCH_UP: u32 = 24;
 pub struct AgreedTime {
     /// By how much two readings may differ.
     slack: Duration,
-    /// What the database was opened with; `None`: it was empty.
+    /// The newest commit when the database was opened; `None` if it was empty.
     opened: Option<Reading>,
     last: Option<Reading>,
     agreed: Option<Reading>,

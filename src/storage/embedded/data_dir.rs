@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::open_error::OpenError;
 
-/// What a data directory may hold before there is a store in it.
+/// The names that a data directory may hold before there is a store in it.
 const KNOWN_NAMES: [&str; 12] = [
     "lock",
     "store",
@@ -92,11 +92,11 @@ impl DataDir {
 
 /// Checks that files can be written: makes an unnamed file in the directory, or in the nearest parent that exists.
 fn try_writing(path: &Path) -> io::Result<()> {
-    for place in path.ancestors() {
-        let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
-        match fs::metadata(place) {
+    for ancestor in path.ancestors() {
+        let ancestor = if ancestor.as_os_str().is_empty() { Path::new(".") } else { ancestor };
+        match fs::metadata(ancestor) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            found => return found.and_then(|_| tempfile::tempfile_in(place)).map(drop),
+            found => return found.and_then(|_| tempfile::tempfile_in(ancestor)).map(drop),
         }
     }
     Ok(())

@@ -10,7 +10,7 @@ use super::journal;
 /// Threads that write and merge tables.
 const WORKERS: usize = 1;
 
-/// What a database may take of the machine.
+/// The memory, disk space and open files that a database may use.
 pub struct Bounds {
     /// Blocks kept in memory for reads.
     pub cache_bytes: u64,
@@ -21,7 +21,7 @@ pub struct Bounds {
     pub open_files_max: usize,
 }
 
-/// What is known of the journal of a database.
+/// The state of a database's journal, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Journal {
     /// There is none, or this process made it just now and wrote nothing to it.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::open_error::is_full;
-use crate::storage::store_error::StoreError;
+use storage::store_error::StoreError;
 
 /// Bytes that must be free: hundreds of commits, so that freed space is not used up by the next one.
 const ROOM_BYTES: usize = 256 << 10;
@@ -27,7 +27,7 @@ impl DiskRoom {
         Self::with(data_dir, Box::new(write_and_remove))
     }
 
-    pub(in crate::storage) fn with(data_dir: &Path, probe: Probe) -> Self {
+    pub(crate) fn with(data_dir: &Path, probe: Probe) -> Self {
         let room = DiskRoom { data_dir: data_dir.to_owned(), probe, is_full: AtomicBool::new(false) };
         if room.finds_none() {
             room.is_full.store(true, Ordering::Relaxed);

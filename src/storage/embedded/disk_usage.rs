@@ -25,7 +25,7 @@ pub struct DiskUsage {
     _open: SyncSender<Infallible>,
 }
 
-/// What is measured.
+/// The folders that are measured.
 struct Folders {
     data_dir: PathBuf,
     /// The name of each database, and its directory.

@@ -22,16 +22,16 @@ impl<Asker: Copy + Eq + Hash, Item> FairQueue<Asker, Item> {
         self.len
     }
 
-    /// Puts an item behind those of its asker.
+    /// Puts an item after those of its asker.
     pub fn push(&mut self, asker: Asker, item: Item) {
         self.len += 1;
         match self.waiting.entry(asker) {
             Entry::Occupied(theirs) => theirs.into_mut().push_back(item),
-            Entry::Vacant(place) => {
+            Entry::Vacant(slot) => {
                 // Most askers have one item only.
                 let mut items = VecDeque::with_capacity(1);
                 items.push_back(item);
-                place.insert(items);
+                slot.insert(items);
                 self.turns.push_back(asker);
             }
         }

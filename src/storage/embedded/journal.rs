@@ -1,4 +1,4 @@
-//! What a failed sync leaves behind.
+//! Repair of journals after a failed sync.
 //!
 //! The kernel reports a page that it could not write once, and takes it for written from then on. The page stays
 //! readable until the machine loses power, and a second sync of the file succeeds without writing it. A database that
@@ -32,7 +32,7 @@ fn write_file_anew(journal: &Path) -> io::Result<()> {
         match file.read_at(&mut chunk, at) {
             Ok(0) => break,
             Ok(bytes) => {
-                // A journal is as long as it may become, and empty behind its end.
+                // A journal is as long as it may become, and empty after its end.
                 if chunk[..bytes] != EMPTY[..bytes] {
                     file.write_all_at(&chunk[..bytes], at)?;
                 }

@@ -48,13 +48,13 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// Of the directory at `path`, whatever was to be done with it.
+    /// An I/O error at the directory at `path`, in whatever operation.
     pub fn unusable(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         if is_full(&source) { OpenError::Full { path, source } } else { OpenError::Unusable { path, source } }
     }
 
-    /// Of the tables in the directory at `path`.
+    /// An error of the tables in the directory at `path`.
     pub fn of_tables(path: &Path, error: fjall::Error) -> Self {
         match error {
             fjall::Error::Io(source) | fjall::Error::Storage(fjall::LsmError::Io(source)) if is_full(&source) => {

@@ -13,6 +13,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 use super::fair_queue::FairQueue;
+use storage::store_error::StoreError;
 
 type Question<S> = Box<dyn FnMut(&S) -> Progress + Send>;
 
@@ -51,6 +52,15 @@ pub enum ReaderError {
     /// The reading has panicked.
     #[error("read aborted")]
     GivenUp,
+}
+
+impl From<ReaderError> for StoreError {
+    fn from(error: ReaderError) -> Self {
+        match error {
+            ReaderError::QueueFull => StoreError::Busy(error.to_string()),
+            ReaderError::Closing | ReaderError::GivenUp => StoreError::Away(error.to_string()),
+        }
+    }
 }
 
 impl<S, Asker> Readers<S, Asker>

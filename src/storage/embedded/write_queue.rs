@@ -8,9 +8,9 @@ use futures_util::future::BoxFuture;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
 
-use crate::storage::store_error::StoreError;
+use storage::store_error::StoreError;
 
-/// Requests that wait, some 150 bytes each. Any further request is answered [`StoreError::Away`] at once.
+/// Requests that wait, some 150 bytes each. Any further request is answered [`StoreError::Busy`] at once.
 const QUEUE_MAX: usize = 65_536;
 /// Requests that are written together.
 const BATCH_MAX: usize = 8_192;
@@ -20,7 +20,7 @@ pub type Answered<T> = oneshot::Sender<Result<T, StoreError>>;
 /// The writing thread. When this is dropped, it answers all waiting requests and ends.
 pub struct WriteQueue<R> {
     queue: Arc<Queue<R>>,
-    /// What its requests are called.
+    /// The name of its requests in messages.
     what: &'static str,
     thread: Option<JoinHandle<()>>,
 }
@@ -73,7 +73,7 @@ impl<R: Send + 'static> WriteQueue<R> {
     fn add(&self, request: R) -> Result<(), StoreError> {
         let mut state = self.queue.state.lock();
         if state.requests.len() >= QUEUE_MAX {
-            return Err(StoreError::Away(format!("too many {} queued", self.what)));
+            return Err(StoreError::Busy(format!("too many {} queued", self.what)));
         }
         state.requests.push_back(request);
         // While the thread is at work it looks again by itself.

@@ -8,7 +8,7 @@ use super::part::{Offsets, Part};
 use super::source::{EventArchive, PartEvents};
 use super::{BusError, Offset};
 
-/// Of several topics; each part belongs to one.
+/// The archives of several topics. Each part belongs to one of them.
 pub struct Archives(Vec<Arc<dyn EventArchive>>);
 
 impl Archives {

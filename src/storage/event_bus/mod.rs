@@ -2,8 +2,6 @@
 
 pub mod archives;
 pub mod config;
-pub mod embedded;
-pub mod kafka;
 pub mod part;
 pub mod source;
 
@@ -13,9 +11,9 @@ use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
 use super::delivery::Receipt;
-use crate::model::cloud_event::CloudEvent;
-use crate::model::event_page::LogPart;
-pub use crate::model::event_topic::EventTopic;
+use model::cloud_event::CloudEvent;
+use model::event_page::LogPart;
+pub use model::event_topic::EventTopic;
 
 /// How long positions and forgettings are kept.
 pub const POSITIONS_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
@@ -51,12 +49,12 @@ pub trait EventBus: Send + Sync + 'static {
     }
 }
 
-/// The place of an event in a log, counted from 1. An offset is never used for another event of the same log.
+/// The position of an event in a log, counted from 1. An offset is never used for another event of the same log.
 pub type Offset = u64;
 
 /// A bus that can be read back by its offsets. May be used from any thread.
 pub trait EventLog: Send + Sync + 'static {
-    /// The oldest events behind `after` (0 = from the oldest that is kept), in their order, each as the text of a JSON
+    /// The oldest events after `after` (0 = from the oldest that is kept), in their order, each as the text of a JSON
     /// object. At most `limit`, and fewer when they are long; none only if there is none.
     fn read(&self, after: Offset, limit: usize) -> BoxFuture<'static, Result<LogPart, BusError>>;
 
@@ -69,28 +67,3 @@ pub trait EventLog: Send + Sync + 'static {
 #[derive(Debug, thiserror::Error)]
 #[error("event bus unavailable: {0}")]
 pub struct BusError(pub String);
-
-#[cfg(test)]
-pub mod tests {
-    use tokio::sync::mpsc::unbounded_channel;
-
-    use super::*;
-    use crate::storage::delivery::Delivery;
-
-    /// Publishes all events in one call, and returns their deliveries in the order of the events.
-    pub async fn publish(bus: &dyn EventBus, events: Vec<CloudEvent>) -> Vec<Delivery> {
-        let (receipts, mut reports) = unbounded_channel();
-        let event = |(cloud_event, number)| {
-            let receipt = Receipt::new(number, receipts.clone());
-            Event { topic: EventTopic::Rewards, cloud_event, receipt }
-        };
-        bus.publish(events.into_iter().zip(1..).map(event).collect());
-        drop(receipts);
-        let mut all = Vec::new();
-        while let Some(report) = reports.recv().await {
-            all.push(report);
-        }
-        all.sort_by_key(|report| report.number);
-        all.into_iter().map(|report| report.delivery).collect()
-    }
-}

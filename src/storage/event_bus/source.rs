@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 
 use super::part::{Offsets, Part};
 use super::{BusError, Offset};
-use crate::storage::store_error::Answer;
+use crate::store_error::Answer;
 
 /// Events of one part, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct PartEvents {
     pub is_end: bool,
 }
 
-/// What the bus still has, whoever has read it. May be used from any thread.
+/// The events that the bus still has, whether they were read or not. May be used from any thread.
 pub trait EventArchive: Send + Sync + 'static {
     /// Whether the part belongs to what is read here.
     fn has(&self, part: &Part) -> bool;
@@ -32,7 +32,7 @@ pub trait EventArchive: Send + Sync + 'static {
     /// parts; 0 = all that the bus has are later.
     fn before(&self, time: u64) -> BoxFuture<'_, Result<Offsets, BusError>>;
 
-    /// Events of a part behind `after`, at most `limit` and not many more than 1 MiB, whoever reads the part.
+    /// Events of a part after `after`, at most `limit` and not many more than 1 MiB, whoever reads the part.
     fn read(&self, part: Part, after: Offset, limit: usize) -> BoxFuture<'_, Result<PartEvents, BusError>>;
 }
 
@@ -52,14 +52,14 @@ pub trait EventSource: EventArchive {
         None
     }
 
-    /// What was read of a part up to this offset is not read again, once that is known, which may be some seconds later.
-    /// It does nothing if the part belongs to another reader now.
+    /// Commits the events of a part up to this offset: they are not read again once the bus knows it, which may take
+    /// some seconds. Does nothing if the part belongs to another reader now.
     fn commit(&self, part: Part, offset: Offset) -> BoxFuture<'_, Result<(), BusError>>;
 
     /// Events that are on the bus and not committed, in the parts that are read here.
     fn lag(&self) -> u64;
 
-    /// What an operator must know, in a few words.
+    /// A problem that an operator must know, in a few words.
     fn degraded(&self) -> Option<String> {
         None
     }
@@ -87,44 +87,4 @@ pub trait Marks: Cursors {
 
     /// Durable when answered.
     fn keep_mark(&self, part: Part, mark: LogMark) -> Answer<()>;
-}
-
-#[cfg(test)]
-pub mod tests {
-    use std::collections::BTreeMap;
-
-    use parking_lot::Mutex;
-
-    use super::*;
-
-    /// Forgotten with the process.
-    #[derive(Default)]
-    pub struct MemoryMarks {
-        cursors: Mutex<BTreeMap<Part, Offset>>,
-        marks: Mutex<BTreeMap<Part, LogMark>>,
-    }
-
-    impl Cursors for MemoryMarks {
-        fn cursor(&self, part: Part) -> Answer<Offset> {
-            let at = self.cursors.lock().get(&part).copied().unwrap_or_default();
-            Box::pin(async move { Ok(at) })
-        }
-
-        fn move_cursor(&self, part: Part, to: Offset) -> Answer<()> {
-            self.cursors.lock().insert(part, to);
-            Box::pin(async { Ok(()) })
-        }
-    }
-
-    impl Marks for MemoryMarks {
-        fn mark(&self, part: Part) -> Answer<Option<LogMark>> {
-            let mark = self.marks.lock().get(&part).copied();
-            Box::pin(async move { Ok(mark) })
-        }
-
-        fn keep_mark(&self, part: Part, mark: LogMark) -> Answer<()> {
-            self.marks.lock().insert(part, mark);
-            Box::pin(async { Ok(()) })
-        }
-    }
 }

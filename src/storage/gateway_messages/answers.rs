@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{Malformed, claims, decode_contents, encode_content, records, wire};
-use crate::model::change::{Action, Change, Outcome};
-use crate::model::rewards::reward_notice::RewardNotice;
-use crate::model::rule::{Reason, Verdict};
+use model::change::{Action, Change, Outcome};
+use model::rewards::reward_notice::RewardNotice;
+use model::rule::{Reason, Verdict};
 use wire::answer::Outcome as Sent;
 
 /// By the number on the wire, less 1.
@@ -58,8 +58,8 @@ fn encode_verdict(verdict: &Verdict, skipped: usize) -> wire::Beaten {
         }
         Verdict::Same => sent,
         Verdict::Rejected { reason, record } => {
-            let place = REASONS.iter().position(|known| known == reason).unwrap_or_default();
-            wire::Beaten { rejected: place as u32 + 1, record: record.as_ref().map(records::encode), ..sent }
+            let index = REASONS.iter().position(|known| known == reason).unwrap_or_default();
+            wire::Beaten { rejected: index as u32 + 1, record: record.as_ref().map(records::encode), ..sent }
         }
     }
 }
@@ -79,11 +79,11 @@ fn decode_outcome(sent: Sent) -> Result<Outcome, Malformed> {
 }
 
 fn decode_verdict(sent: &wire::Beaten) -> Result<Verdict, Malformed> {
-    let Some(place) = sent.rejected.checked_sub(1) else {
+    let Some(index) = sent.rejected.checked_sub(1) else {
         let written = Verdict::Written { steady: sent.steady, kept_dur: sent.kept_dur };
         return Ok(if sent.written { written } else { Verdict::Same });
     };
-    let reason = REASONS.get(place as usize).ok_or_else(|| Malformed(format!("reason {}", sent.rejected)))?;
+    let reason = REASONS.get(index as usize).ok_or_else(|| Malformed(format!("reason {}", sent.rejected)))?;
     let record = sent.record.as_ref().map(records::decode).transpose()?;
     Ok(Verdict::Rejected { reason: *reason, record })
 }

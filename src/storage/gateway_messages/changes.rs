@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::{Malformed, decode_contents, decode_day, decode_kind, encode_content, encode_day, required, wire};
-use crate::model::beat::{Beat, State};
-use crate::model::change::{Action, Change};
-use crate::model::ids::{ConnectionId, Content, SessionId, UserId};
-use crate::model::rewards::decided::DecidedRules;
-use crate::model::sender::Sender;
-use crate::model::visitor::{Browser, Country, DeviceClass, Os, Visitor};
+use model::beat::{Beat, State};
+use model::change::{Action, Change};
+use model::ids::{ConnectionId, Content, SessionId, UserId};
+use model::rewards::decided::DecidedRules;
+use model::sender::Sender;
+use model::visitor::{Browser, Country, DeviceClass, Os, Visitor};
 
 /// A change as a history service gets it.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct SentChange {
 
 #[derive(Clone, Debug)]
 pub enum Sent {
-    /// Of one session and content, the oldest first, at least one.
+    /// Beats of one session and content, the oldest first, at least one.
     Beats {
         device: Arc<str>,
         beats: Vec<Beat>,
@@ -124,9 +124,9 @@ fn encode_visitor(visitor: &Visitor) -> Option<wire::Visitor> {
     if *visitor == Visitor::default() {
         return None;
     }
-    let place = |device| DeviceClass::ALL.iter().position(|class| *class == device);
+    let index = |device| DeviceClass::ALL.iter().position(|class| *class == device);
     Some(wire::Visitor {
-        device: visitor.device.and_then(place).map_or(0, |place| place as u32 + 1),
+        device: visitor.device.and_then(index).map_or(0, |index| index as u32 + 1),
         os: visitor.os.map(Os::as_str).unwrap_or_default().to_owned(),
         browser: visitor.browser.map(Browser::as_str).unwrap_or_default().to_owned(),
         country: visitor.country.as_ref().map(Country::as_str).unwrap_or_default().to_owned(),
@@ -135,7 +135,7 @@ fn encode_visitor(visitor: &Visitor) -> Option<wire::Visitor> {
 
 /// A name that this version does not know is as none.
 fn decode_visitor(sent: &wire::Visitor) -> Visitor {
-    let class = sent.device.checked_sub(1).and_then(|place| DeviceClass::ALL.get(place as usize).copied());
+    let class = sent.device.checked_sub(1).and_then(|index| DeviceClass::ALL.get(index as usize).copied());
     Visitor {
         device: class,
         os: Os::of(&sent.os),

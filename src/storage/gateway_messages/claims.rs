@@ -1,9 +1,9 @@
 //! Claims, and news of them.
 
 use super::{Malformed, decode_content, decode_day, encode_content, encode_day, required, wire};
-use crate::model::ids::{Content, UserId};
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::reward_notice::RewardNotice;
+use model::ids::{Content, UserId};
+use model::rewards::claim::ClaimKey;
+use model::rewards::reward_notice::RewardNotice;
 
 pub fn encode(claim: &ClaimKey) -> wire::Claim {
     let content = claim.content.map(encode_content);

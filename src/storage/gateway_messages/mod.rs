@@ -1,7 +1,7 @@
-//! What gateways without a store and history services tell each other, over gRPC.
+//! Messages between gateways without a store and history services, over gRPC.
 //!
 //! ```text
-//! gateway: hot_store/remote ─ changes, reads ─▶ history service: edge/grpc/gateways ─▶ its intake and its store
+//! gateway: remote ─ changes, reads ─▶ history service: edge/grpc/gateways ─▶ its intake and its store
 //!                           ◀─ answers, what others changed ─
 //! ```
 //!
@@ -10,16 +10,17 @@
 pub mod answers;
 pub mod changes;
 pub mod claims;
+pub mod forwarded;
 pub mod pages;
 pub mod records;
 pub mod revocations;
 #[cfg(test)]
 mod tests;
 
-use crate::model::ids::Content;
-use crate::model::rewards::day::Day;
+use model::ids::Content;
+use model::rewards::day::Day;
 
-/// Of the schema in `proto/`.
+/// The code made from the schema in `proto/`.
 #[allow(clippy::all, missing_docs)]
 pub mod wire {
     tonic::include_proto!("heartline.internal.v1");

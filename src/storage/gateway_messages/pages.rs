@@ -1,9 +1,9 @@
 //! Lists of records and of users.
 
 use super::{Malformed, decode_content, decode_kind, encode_content, records, required, wire};
-use crate::model::ids::UserId;
-use crate::model::page::{ListFilter, ListRequest, Page, PageRequest, Position, UsersRequest};
-use crate::model::walk::{WalkRequest, Walked};
+use model::ids::UserId;
+use model::page::{ListFilter, ListRequest, Page, PageRequest, Position, UsersRequest};
+use model::walk::{WalkRequest, Walked};
 
 pub fn encode_request(user: UserId, request: &PageRequest) -> wire::ListRequest {
     wire::ListRequest {

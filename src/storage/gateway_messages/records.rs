@@ -3,9 +3,9 @@
 use prost::Message;
 
 use super::{Malformed, decode_kind, wire};
-use crate::model::ids::Content;
-use crate::model::record::Record;
-use crate::storage::stored_content::StoredContent;
+use crate::stored_content::StoredContent;
+use model::ids::Content;
+use model::record::Record;
 
 pub fn encode(record: &Record) -> wire::Record {
     let Content { kind, oid } = record.content;

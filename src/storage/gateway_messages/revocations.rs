@@ -1,8 +1,8 @@
 //! Revocations of tokens.
 
 use super::wire;
-use crate::model::ids::UserId;
-use crate::model::revocation::{Revocation, Revoked};
+use model::ids::UserId;
+use model::revocation::{Revocation, Revoked};
 
 pub fn encode(revocation: &Revocation) -> wire::Revocation {
     wire::Revocation { at: revocation.at_ms, until: revocation.until_ms, ..encode_what(&revocation.what) }

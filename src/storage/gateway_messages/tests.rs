@@ -5,20 +5,20 @@ use prost::Message;
 
 use super::changes::{Sent, SentChange};
 use super::*;
-use crate::model::beat::{Beat, State};
-use crate::model::change::{Action, Change, Outcome};
-use crate::model::ids::{ConnectionId, SessionId, UserId};
-use crate::model::record::Record;
-use crate::model::revocation::{Revocation, Revoked};
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::credit::Credit;
-use crate::model::rewards::decided::DecidedRules;
-use crate::model::rewards::reward_notice::RewardNotice;
-use crate::model::rewards::rule::RuleSet;
-use crate::model::rule::{Reason, Verdict};
-use crate::model::sender::Sender;
-use crate::model::version::Version;
-use crate::model::visitor::{Country, DeviceClass, Os, Visitor};
+use model::beat::{Beat, State};
+use model::change::{Action, Change, Outcome};
+use model::ids::{ConnectionId, SessionId, UserId};
+use model::record::Record;
+use model::revocation::{Revocation, Revoked};
+use model::rewards::claim::ClaimKey;
+use model::rewards::credit::Credit;
+use model::rewards::decided::DecidedRules;
+use model::rewards::reward_notice::RewardNotice;
+use model::rewards::rule::RuleSet;
+use model::rule::{Reason, Verdict};
+use model::sender::Sender;
+use model::version::Version;
+use model::visitor::{Country, DeviceClass, Os, Visitor};
 
 const USER: UserId = UserId(u64::MAX);
 

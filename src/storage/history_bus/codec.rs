@@ -11,13 +11,13 @@ use prost::encoding::{encoded_len_varint, key_len};
 
 use super::MESSAGE_BYTES_MAX;
 use super::wire::{WireContent, WireForgetting, WirePack, WireRecord, WireRow, WireUser};
-use crate::model::beat::{DEVICE_BYTES_MAX, MILLIS_MAX, State};
-use crate::model::ids::{Content, SessionId, UserId};
-use crate::model::pack::{Pack, PackedForgetting, PackedRecord, PackedRow, UserPack};
-use crate::model::recording::{Recording, Switch};
-use crate::model::retention::Retention;
-use crate::model::shard::{Region, Shards};
-use crate::model::version::Version;
+use model::beat::{DEVICE_BYTES_MAX, MILLIS_MAX, State};
+use model::ids::{Content, SessionId, UserId};
+use model::pack::{Pack, PackedForgetting, PackedRecord, PackedRow, UserPack};
+use model::recording::{Recording, Switch};
+use model::retention::Retention;
+use model::shard::{Region, Shards};
+use model::version::Version;
 
 /// The version of the format. A change that an older reader would misread increments it.
 const FORMAT: u32 = 1;
@@ -53,7 +53,7 @@ pub fn head_len(deployment: &str, region: Region, retention: Option<Retention>) 
     head(deployment, region, retention).encoded_len()
 }
 
-/// What this user adds to the length of a pack.
+/// The bytes that this user adds to a pack.
 pub fn user_len(user: &UserPack) -> usize {
     framed(USERS_TAG, WireUser::from(user).encoded_len())
 }
@@ -92,7 +92,7 @@ pub fn decode(bytes: &[u8]) -> Result<Pack, DecodeError> {
     }
 }
 
-/// What is sound of a user, and what is wrong with the rest: whoever decodes it would leave that out.
+/// Splits off the unsound parts of a user, which any decoder would leave out. Returns the sound rest, and the faults.
 pub fn sound(pack: UserPack) -> (UserPack, Vec<String>) {
     let UserPack { user, forgetting, rows } = pack;
     let mut faults = Vec::new();
@@ -154,7 +154,7 @@ fn framed(tag: u32, len: usize) -> usize {
     key_len(tag) + encoded_len_varint(len as u64) + len
 }
 
-/// What is sound of the user; the rest, each part by itself, goes to `leave_out`. `None`: nothing is.
+/// Decodes the sound parts of a user; each unsound part goes to `leave_out` by itself. `None` if no part is sound.
 fn user(wire: WireUser, region: Region, leave_out: &mut impl FnMut(WireUser, DecodeError)) -> Option<UserPack> {
     let (mid, user) = (wire.mid, UserId(wire.mid));
     let home = Shards::DEFAULT.of(user).region();

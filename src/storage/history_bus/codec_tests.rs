@@ -136,12 +136,12 @@ proptest! {
     #[test]
     fn a_user_is_cut_by_rows_and_loses_none(user in user(), bytes_max in 0..3_000_usize) {
         let parts = split(user.clone(), bytes_max);
-        for (place, part) in parts.iter().enumerate() {
+        for (index, part) in parts.iter().enumerate() {
             let fits = user_len(part) <= bytes_max;
             let least = part.rows.len() + usize::from(part.forgetting.is_some()) <= 1;
-            prop_assert!(fits || least, "part {} of {} has {} bytes", place, parts.len(), user_len(part));
+            prop_assert!(fits || least, "part {} of {} has {} bytes", index, parts.len(), user_len(part));
             prop_assert_eq!(part.user, user.user);
-            prop_assert!(place == 0 || (part.forgetting.is_none() && !part.rows.is_empty()));
+            prop_assert!(index == 0 || (part.forgetting.is_none() && !part.rows.is_empty()));
         }
         // No part could have taken the first row of the next one.
         for pair in parts.windows(2) {
@@ -172,7 +172,7 @@ fn why_record(change: impl FnOnce(&mut WireRecord)) -> String {
 }
 
 #[test]
-fn a_pack_of_another_format_or_place_is_refused() {
+fn a_pack_of_another_format_or_region_is_refused() {
     assert_eq!(why(|pack| pack.format = 2), "format is 2, not 1");
     assert_eq!(why(|pack| pack.deployment.clear()), "deployment has 0 bytes; 1 to 64");
     assert_eq!(why(|pack| pack.deployment = "x".repeat(65)), "deployment has 65 bytes; 1 to 64");

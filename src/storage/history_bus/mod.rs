@@ -1,15 +1,12 @@
 //! The history bus: carries packs from the hot store to the history store.
 
 pub mod codec;
-pub mod kafka;
-#[cfg(test)]
-pub mod memory;
 pub mod quarantine;
 pub mod source;
 mod wire;
 
 use super::delivery::Receipt;
-use crate::model::shard::Region;
+use model::shard::Region;
 
 /// The longest message that a bus takes.
 pub const MESSAGE_BYTES_MAX: usize = 1 << 20;

@@ -1,7 +1,7 @@
 //! The quarantine of messages that are no packs, so that they delay no others and can be examined.
 
 use super::source::RawPack;
-use crate::storage::delivery::Receipt;
+use crate::delivery::Receipt;
 
 /// A message that cannot be written to the history store.
 #[derive(Debug)]

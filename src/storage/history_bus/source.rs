@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use futures_util::future::BoxFuture;
 
-/// The place of a message, for its reader. After the partition was assigned to another reader, a commit of the place
-/// has no effect.
+/// Names a message to its reader. After the partition was assigned to another reader, a commit of the message has no
+/// effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct MessageRef {
     pub partition: i32,
     pub offset: i64,
     /// Incremented each time that a partition is assigned to this reader.
@@ -17,7 +17,7 @@ pub struct Place {
 /// A message as it came. It may not be a pack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawPack {
-    pub place: Place,
+    pub message_ref: MessageRef,
     /// Empty = it has none.
     pub key: Vec<u8>,
     pub bytes: Vec<u8>,
@@ -34,11 +34,11 @@ pub trait PackSource: Send + Sync + 'static {
 
     /// Commits messages, so that they are not read again. A commit of a message takes effect once all older messages of
     /// its partition are committed, too.
-    fn commit(&self, places: &[Place]);
+    fn commit(&self, message_refs: &[MessageRef]);
 
     /// Messages that are on the bus and not committed, of each partition that is read here, as they were counted last.
     fn lag(&self) -> BTreeMap<i32, u64>;
 
-    /// What is known to be wrong; each in a few words for the operator.
+    /// Known faults, each in a few words for the operator.
     fn complaints(&self) -> Vec<String>;
 }

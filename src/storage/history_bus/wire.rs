@@ -2,9 +2,9 @@
 
 use prost::Message;
 
-use crate::model::ids::Content;
-use crate::model::pack::{PackedForgetting, PackedRecord, PackedRow, UserPack};
-use crate::model::recording::Switch;
+use model::ids::Content;
+use model::pack::{PackedForgetting, PackedRecord, PackedRow, UserPack};
+use model::recording::Switch;
 
 #[derive(Clone, PartialEq, Message)]
 pub struct WirePack {
@@ -80,7 +80,7 @@ pub struct WireRecord {
     pub pos: u64,
     #[prost(uint64, tag = "2")]
     pub dur: u64,
-    /// The number of a [`State`](crate::model::beat::State).
+    /// The number of a [`State`](model::beat::State).
     #[prost(int32, tag = "3")]
     pub state: i32,
     #[prost(fixed64, tag = "4")]

@@ -14,6 +14,15 @@ pub enum Backend {
     Cassandra,
 }
 
+/// What is done with data that need not stay in the hot store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trim {
+    Off,
+    /// They stay, and are compared with the history store.
+    Shadow,
+}
+
 /// `[history]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,6 +33,14 @@ pub struct HistoryConfig {
     pub interval: Duration,
     /// Bytes of a pack, before they are compressed.
     pub pack_bytes: usize,
+    pub trim: Trim,
+    /// Contents of a user in the hot store, above which the user is trimmed.
+    pub hot_max: u32,
+    /// Contents that stay of a trimmed user.
+    pub hot_keep: u32,
+    /// Of users who were not written for so long only the head stays. 0 = never.
+    #[serde(with = "humantime_serde")]
+    pub hot_idle: Duration,
 }
 
 impl HistoryConfig {

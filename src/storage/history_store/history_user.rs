@@ -1,9 +1,8 @@
 //! The data of a user in a history store.
 
-use crate::model::forgetting::{UserRow, oldest_live};
-use crate::model::pack::{PackedForgetting, PackedRow};
-use crate::model::recording::Recording;
-use crate::model::retention::Retention;
+use model::forgetting::oldest_live;
+use model::pack::{PackedForgetting, PackedRow};
+use model::retention::Retention;
 
 /// All unexpired data of a user.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,27 +31,21 @@ impl HistoryUser {
             row.record.take_if(|record| record.at <= row.tombstone);
         }
         rows.sort_unstable_by_key(|row| row.content);
-        let forgetting = found.and_then(|found| {
-            let recording = Recording::from_parts(found.switches, 0);
-            let mut user = UserRow { watermark: found.watermark, floor: found.floor, recording, ..UserRow::default() };
-            user.prune(horizon);
-            PackedForgetting::of(&user, found.version)
-        });
-        HistoryUser { forgetting, rows }
+        HistoryUser { forgetting: found.and_then(|found| found.unexpired(horizon)), rows }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::model::version::Version;
+    use model::version::Version;
     use std::sync::Arc;
     use std::time::Duration;
 
     use super::*;
-    use crate::model::beat::State;
-    use crate::model::ids::{Content, SessionId};
-    use crate::model::pack::PackedRecord;
-    use crate::model::recording::Switch;
+    use model::beat::State;
+    use model::ids::{Content, SessionId};
+    use model::pack::PackedRecord;
+    use model::recording::Switch;
 
     const HOUR: u64 = 3_600_000;
     const NOW: u64 = 1_795_150_000_000;

@@ -1,6 +1,5 @@
 //! The history store: wide rows, all of a user together, written by version.
 
-pub mod cassandra;
 pub mod config;
 mod history_user;
 
@@ -9,9 +8,9 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 pub use self::history_user::HistoryUser;
-use crate::model::ids::UserId;
-use crate::model::pack::UserPack;
-use crate::model::retention::Retention;
+use model::ids::UserId;
+use model::pack::UserPack;
+use model::retention::Retention;
 
 pub type Answer<T> = BoxFuture<'static, Result<T, HistoryAway>>;
 

@@ -1,10 +1,10 @@
 //! The claims of rewards of the last days.
 
 use super::Answer;
-use crate::model::ids::UserId;
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::day::Day;
-use crate::model::shard::Shard;
+use model::ids::UserId;
+use model::rewards::claim::ClaimKey;
+use model::rewards::day::Day;
+use model::shard::Shard;
 
 /// Days whose claims are kept, the newest included.
 pub const CLAIM_DAYS: u16 = 3;
@@ -20,14 +20,14 @@ pub struct UserStatus {
 
 /// Reads of claims. Claims are made by commits.
 ///
-/// A written beat, not older than [`AGE_MS_MAX`](crate::model::rewards::credit::AGE_MS_MAX), makes the claim of a rule
+/// A written beat, not older than [`AGE_MS_MAX`](model::rewards::credit::AGE_MS_MAX), makes the claim of a rule
 /// once the user has watched the minimum of the rule, unless there is a claim of the same key or the outbox is full.
-/// The claim and its entry in the [`Outbox`](crate::storage::outbox::Outbox) are written in one atomic step with the
+/// The claim and its entry in the [`Outbox`](crate::outbox::Outbox) are written in one atomic step with the
 /// record. Deletes and clears leave claims as they are; an erasure removes the user's claims. Claims are kept for
 /// [`CLAIM_DAYS`].
 ///
-/// Claims of [views](crate::model::rewards::rule::RewardRule::VIEWS) are made and kept alike, but in place of the entry
-/// they add to the [`Views`](crate::storage::views::Views) of their content, and no read returns them.
+/// Claims of [views](model::rewards::rule::RewardRule::VIEWS) are made and kept alike, but in place of the entry
+/// they add to the [`Views`](crate::views::Views) of their content, and no read returns them.
 ///
 /// A read sees every commit that was answered before it was asked.
 pub trait Claims: Send + Sync + 'static {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::model::retention::Retention;
-use crate::model::rule::Admission;
+use model::retention::Retention;
+use model::rule::Admission;
 
 /// The store that beats are committed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -63,7 +63,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// What is taken at all, by its time.
+    /// The rule that admits changes by their time.
     pub fn admission(&self) -> Admission {
         Admission { retention: Retention::of(self.retention) }
     }

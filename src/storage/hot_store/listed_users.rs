@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::Answer;
 use super::optimistic::ListedUser;
-use crate::model::ids::UserId;
-use crate::model::shard::{Region, Shard};
-use crate::model::version::Version;
-use crate::storage::turn::Turn;
+use crate::turn::Turn;
+use model::ids::UserId;
+use model::shard::{Region, Shard};
+use model::version::Version;
 
 /// The list of users in a hot store that several gateways share. No undelivered change leaves the list, whatever two
 /// gateways do at the same time about one user.

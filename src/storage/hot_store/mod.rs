@@ -1,19 +1,18 @@
 //! The hot store, to which beats are committed before their acks.
 //!
-//! A backend decides with the rules of [`crate::model::rule`] and nothing else, so that every backend gives the same
+//! A backend decides with the rules of [`model::rule`] and nothing else, so that every backend gives the same
 //! answers to the same changes.
 
 mod claims;
 pub mod config;
-pub mod deciding;
-pub mod embedded;
+pub mod forwarding;
 pub mod listed_users;
 pub mod optimistic;
 mod positions;
-pub mod redis;
-pub mod remote;
+pub mod reward_decisions;
 mod store_clock;
 mod stored_users;
+pub mod trim_users;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,15 +21,15 @@ pub use self::optimistic::ListedUser;
 pub use self::positions::Positions;
 pub use self::store_clock::StoreClock;
 pub use self::stored_users::StoredUsers;
-use crate::model::change::{Change, Decided, Outcome};
-use crate::model::decide::Transitions;
-use crate::model::ids::UserId;
-use crate::model::rewards::calendar::RewardDay;
-use crate::model::rewards::reward_notice::RewardNotice;
-use crate::model::rewards::rewarding::Rewarding;
-use crate::model::rewards::rule::RuleSet;
-use crate::model::sender::Sender;
-pub use crate::storage::store_error::{Answer, StoreError};
+pub use crate::store_error::{Answer, StoreError};
+use model::change::{Change, Decided, Outcome};
+use model::decide::Transitions;
+use model::ids::UserId;
+use model::rewards::calendar::RewardDay;
+use model::rewards::reward_notice::RewardNotice;
+use model::rewards::rewarding::Rewarding;
+use model::rewards::rule::RuleSet;
+use model::sender::Sender;
 
 /// Changes that are committed together, and decided at the same time.
 #[derive(Debug)]
@@ -41,7 +40,8 @@ pub struct Group {
     pub now: u64,
     pub changes: Vec<Change>,
     pub rewards: Rewarding,
-    /// Who made each change, for a store that [decides rewards itself](deciding::Deciding); empty for any other.
+    /// The sender of each change, for a store that [decides rewards itself](reward_decisions::RewardDecisions); empty
+    /// for any other.
     pub senders: Vec<Sender>,
 }
 
@@ -55,8 +55,8 @@ pub struct Committed {
     /// The changes of records, each with the change that caused it, in the order of the changes. Of several attempts to
     /// commit a change only one returns its transitions.
     pub transitions: Transitions,
-    /// What a store that [decides rewards itself](deciding::Deciding) has to say of them, with the indices of the changes,
-    /// in order.
+    /// The reward notices of a store that [decides rewards itself](reward_decisions::RewardDecisions), with the indices
+    /// of the changes, in order.
     pub news: Vec<(usize, RewardNotice)>,
     /// The indices of changes whose users may be connected to other gateways, too.
     pub elsewhere: Vec<usize>,

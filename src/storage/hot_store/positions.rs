@@ -6,13 +6,13 @@ use futures_util::future::BoxFuture;
 
 use super::{Answer, Committed, Due, Group, StoreError};
 #[cfg(doc)]
-use crate::model::change::Action;
-use crate::model::ids::{Content, UserId};
-use crate::model::page::{Page, PageRequest};
-use crate::model::record::Record;
-use crate::model::recording::Switch;
-use crate::model::rows_read::RowsRead;
-use crate::model::shard::Shard;
+use model::change::Action;
+use model::ids::{Content, UserId};
+use model::page::{Page, PageRequest};
+use model::record::Record;
+use model::recording::Switch;
+use model::rows_read::RowsRead;
+use model::shard::Shard;
 
 /// Keeps, per user, one row of clears and pauses and one row per content, together with the claims of commits
 /// ([`Claims`](super::Claims)).
@@ -43,9 +43,14 @@ pub trait Positions: Send + Sync + 'static {
         0
     }
 
-    /// Whether the part of the store that has the shard is connected, as far as known. Must not block.
+    /// Whether the part of the store that has the shard is connected and takes writes, as far as known. Must not block.
     fn is_connected(&self, _shard: Shard) -> bool {
         true
+    }
+
+    /// Why parts of the store do not, each in a few words. Must not block.
+    fn troubles(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// How many groups of a lane may be committed concurrently. They take effect in the order in which they were begun,

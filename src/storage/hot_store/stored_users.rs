@@ -1,9 +1,9 @@
 //! The users of a hot store and their records, one after the other.
 
 use super::Answer;
-use crate::model::ids::UserId;
-use crate::model::page::UsersRequest;
-use crate::model::walk::{WalkRequest, Walked};
+use model::ids::UserId;
+use model::page::UsersRequest;
+use model::walk::{WalkRequest, Walked};
 
 /// Names users and their records, for exports. Any backend may look at many users for one page, so a page may take seconds.
 ///

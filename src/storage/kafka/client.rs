@@ -5,8 +5,8 @@ use std::time::Duration;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 
-use super::config::KafkaConfig;
 use super::last_error::LastError;
+use storage::config::kafka::KafkaConfig;
 
 /// How long one request may take. A broker that has stopped without closing its connections is given up after it.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -14,11 +14,11 @@ pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const RECONNECT: Duration = Duration::from_millis(100);
 const RECONNECT_MAX: Duration = Duration::from_secs(1);
 
-/// Of the library's lines: what is told as [`LastError`], what is tried again, and that a setting of this module's is
-/// "experimental".
+/// Lines of the library that are not logged: errors kept as [`LastError`], failures that are retried, and the warning
+/// that a setting of this module is "experimental".
 const QUIET: [&str; 3] = ["FAIL", "GETPID", "CONFWARN"];
 
-/// What every client is told.
+/// The settings of every client.
 pub fn settings(config: &KafkaConfig) -> ClientConfig {
     let mut settings = ClientConfig::new();
     settings
@@ -65,9 +65,12 @@ pub fn log(level: RDKafkaLogLevel, facility: &str, line: &str) {
 /// Keeps an error of the library's, and logs it if it was not logged lately. True: it was logged.
 pub fn is_new(last_error: &LastError, error: &KafkaError, reason: &str) -> bool {
     tracing::debug!(%error, "kafka: {reason}");
-    // Said after all that says why.
-    if error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown) {
-        return false;
+    match error.rdkafka_error_code() {
+        // Said after all that says why.
+        Some(RDKafkaErrorCode::AllBrokersDown) => false,
+        Some(RDKafkaErrorCode::Authentication | RDKafkaErrorCode::SaslAuthenticationFailed) => {
+            last_error.is_login(reason)
+        }
+        _ => last_error.is(reason),
     }
-    last_error.is(reason)
 }

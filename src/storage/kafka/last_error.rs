@@ -17,6 +17,8 @@ pub struct LastError(Mutex<Errors>);
 struct Errors {
     /// Empty = nothing since the last delivery.
     last: String,
+    /// That the login was refused, and when.
+    login: Option<(String, Instant)>,
     logged: Vec<(String, Instant)>,
 }
 
@@ -25,9 +27,29 @@ impl LastError {
         self.lock().last.clone()
     }
 
+    /// Why a question has no answer. `otherwise`: as the question says, which only knows that there is none.
+    pub fn away(&self, otherwise: &str) -> String {
+        let errors = self.lock();
+        match &errors.login {
+            Some((reason, at)) if at.elapsed() < LOG_EVERY => {
+                format!("Kafka refuses the login; correct kafka.sasl_user and kafka.sasl_password: {reason}")
+            }
+            _ if errors.last.is_empty() => format!("Kafka does not answer: {otherwise}"),
+            _ => format!("Kafka does not answer: {}", errors.last),
+        }
+    }
+
+    /// The login is refused: brokers answer, and nothing but other settings helps. Whether it is logged.
+    pub fn is_login(&self, reason: &str) -> bool {
+        let is_new = self.is(reason);
+        let mut errors = self.lock();
+        errors.login = Some((errors.last.clone(), Instant::now()));
+        is_new
+    }
+
     /// Whether it is logged.
     pub fn is(&self, reason: &str) -> bool {
-        // What is behind that differs each time.
+        // The text after "(after" differs each time.
         let reason = reason.split(" (after ").next().unwrap_or_default();
         let mut errors = self.lock();
         if errors.last != reason {
@@ -47,7 +69,9 @@ impl LastError {
 
     /// Something was delivered.
     pub fn over(&self) {
-        self.lock().last.clear();
+        let mut errors = self.lock();
+        errors.last.clear();
+        errors.login = None;
     }
 
     fn lock(&self) -> MutexGuard<'_, Errors> {
@@ -68,5 +92,17 @@ mod tests {
         assert_eq!(errors.text(), "");
         assert!(!errors.is("a:9092: refused (after 2ms in state CONNECT)"));
         assert!(errors.is("b:9092: refused"));
+        assert_eq!(errors.away("timed out"), "Kafka does not answer: b:9092: refused");
+    }
+
+    #[test]
+    fn a_refused_login_is_told_as_one_whatever_follows_it() {
+        let errors = LastError::default();
+        assert!(errors.is_login("b:9092: SASL authentication error (after 3ms in state AUTH_REQ)"));
+        assert!(errors.is("b:9092: disconnected"));
+        let told = errors.away("timed out");
+        assert!(told.contains("refuses the login") && told.ends_with("b:9092: SASL authentication error"), "{told}");
+        errors.over();
+        assert_eq!(errors.away("timed out"), "Kafka does not answer: timed out");
     }
 }

@@ -23,7 +23,7 @@ struct State {
 }
 
 impl Liveness {
-    /// What was asked of a broker, and whether it has answered.
+    /// Notes a request to a broker, and whether it was answered.
     pub fn asked(&self, is_answered: bool, now: Instant) {
         let mut state = self.0.lock();
         match is_answered {

@@ -15,7 +15,7 @@ use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 
 use super::liveness::Liveness;
 use super::reports::Reports;
-use crate::storage::delivery::Receipt;
+use storage::delivery::Receipt;
 
 /// How often reports are taken while messages are under way.
 const BUSY_WAIT: Duration = Duration::from_millis(5);

@@ -10,12 +10,13 @@ use rdkafka::message::OwnedHeaders;
 use rdkafka::producer::BaseRecord;
 
 use super::client;
-use super::config::KafkaConfig;
+use super::last_error::LastError;
 use super::polled::PolledProducer;
 use super::reports::Reports;
 use super::topic::Topic;
 use super::watch::TopicWatch;
-use crate::storage::delivery::{Delivery, Receipt};
+use storage::config::kafka::KafkaConfig;
+use storage::delivery::{Delivery, Receipt};
 
 /// The settings in which producers differ.
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +45,9 @@ impl Producer {
     /// Waits for no broker. The topic is looked after from now on.
     pub fn open(config: &KafkaConfig, topic: Topic, terms: Terms) -> Result<Self, String> {
         let (name, settings) = (topic.name.clone(), settings(config, terms));
-        let watch = TopicWatch::start(topic, client::settings(config)).map_err(|error| error.to_string())?;
-        let reports = Reports::new(watch, config.delivery_timeout);
+        let last_error = Arc::<LastError>::default();
+        let watch = TopicWatch::start(topic, client::settings(config), last_error.clone());
+        let reports = Reports::new(watch.map_err(|error| error.to_string())?, last_error, config.delivery_timeout);
         let client = PolledProducer::new(&settings, reports.clone()).map_err(|error| error.to_string())?;
         Ok(Producer { topic: name, settings, client: Mutex::new(Arc::new(client)), reports })
     }
@@ -60,7 +62,7 @@ impl Producer {
         }
     }
 
-    /// What is known to be wrong with the topic.
+    /// Known faults of the topic.
     pub fn complaints(&self) -> Vec<String> {
         self.reports.complaints()
     }

@@ -13,7 +13,7 @@ use super::client;
 use super::last_error::LastError;
 use super::liveness::Liveness;
 use super::watch::TopicWatch;
-use crate::storage::delivery::{Delivery, Receipt};
+use storage::delivery::{Delivery, Receipt};
 
 /// Passes on what the library has to say.
 #[derive(Clone)]
@@ -22,14 +22,14 @@ pub(super) struct Reports {
     watch: Arc<TopicWatch>,
     delivery_timeout: Duration,
     count: Arc<AtomicU64>,
-    /// Of one client.
+    /// The liveness of one client.
     pub liveness: Arc<Liveness>,
 }
 
 impl Reports {
-    pub fn new(watch: TopicWatch, delivery_timeout: Duration) -> Self {
+    pub fn new(watch: TopicWatch, last_error: Arc<LastError>, delivery_timeout: Duration) -> Self {
         Reports {
-            last_error: Arc::default(),
+            last_error,
             watch: Arc::new(watch),
             delivery_timeout,
             count: Arc::default(),
@@ -42,7 +42,7 @@ impl Reports {
         Reports { liveness: Arc::default(), ..self.clone() }
     }
 
-    /// What is known to be wrong with the topic.
+    /// Known faults of the topic.
     pub fn complaints(&self) -> Vec<String> {
         self.watch.complaints()
     }

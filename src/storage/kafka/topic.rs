@@ -8,7 +8,7 @@ use rdkafka::config::ClientConfig;
 use rdkafka::error::{KafkaResult, RDKafkaErrorCode};
 use rdkafka::metadata::MetadataTopic;
 
-use super::config::KafkaConfig;
+use storage::config::kafka::KafkaConfig;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -24,7 +24,7 @@ pub struct Topic {
     kind: Kind,
 }
 
-/// What it is for.
+/// The purpose of a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Events,
@@ -48,14 +48,14 @@ pub enum TopicState {
     Made,
     /// The problems, each in a few words that say how to fix it.
     Wrong(Vec<String>),
-    /// No broker has answered.
+    /// No broker has answered, or let this client in.
     Away(String),
 }
 
 type Admin = AdminClient<DefaultClientContext>;
 
 impl Topic {
-    /// Of events, with this name.
+    /// A topic of events, with this name.
     pub fn of_events(config: &KafkaConfig, name: &str, retention: Duration) -> Self {
         Self::of(config, name, retention, Kind::Events)
     }
@@ -88,7 +88,7 @@ impl Topic {
         // A new client each time: its reports are not read, and would pile up in it.
         match self.look(settings).await {
             Ok(found) => found,
-            Err(error) => TopicState::Away(format!("Kafka does not answer: {error}")),
+            Err(error) => TopicState::Away(error.to_string()),
         }
     }
 
@@ -144,7 +144,7 @@ impl Topic {
         settings
     }
 
-    /// What is wrong with where its messages are.
+    /// The faults in the placement of its partitions.
     fn of_partitions(&self, topic: &MetadataTopic) -> Vec<String> {
         let few = |wanted: u16, count: fn(&rdkafka::metadata::MetadataPartition) -> usize| {
             topic.partitions().iter().filter(|partition| count(partition) < wanted.into()).count()
@@ -156,7 +156,7 @@ impl Topic {
         let mut complain = |partitions: usize, what: String| {
             if partitions > 0 {
                 let of = topic.partitions().len();
-                complaints.push(self.says(&format!("{partitions} of {of} partitions {what}")));
+                complaints.push(self.complaint(&format!("{partitions} of {of} partitions {what}")));
             }
         };
         complain(leaderless, format!("have no leader; {} wait", self.kind.waiting()));
@@ -165,7 +165,7 @@ impl Topic {
         complaints
     }
 
-    /// What is wrong with its settings, its brokers' defaults included.
+    /// The faults in its settings, with the defaults of its brokers.
     async fn of_settings(&self, admin: &Admin) -> KafkaResult<Vec<String>> {
         let described = admin.describe_configs([&ResourceSpecifier::Topic(&self.name)], &options()).await?;
         let mut complaints = Vec::new();
@@ -176,22 +176,23 @@ impl Topic {
                     let number = setting("min.insync.replicas");
                     let less =
                         format!("min.insync.replicas is {number}, less than kafka.min_in_sync = {}", self.min_in_sync);
-                    complaints.push(self.says(&less));
+                    complaints.push(self.complaint(&less));
                 }
                 if setting("unclean.leader.election.enable") == "true" {
                     let lost = self.kind.contents();
                     let unclean =
                         format!("unclean.leader.election.enable is true: {lost} may be lost; set it to false");
-                    complaints.push(self.says(&unclean));
+                    complaints.push(self.complaint(&unclean));
                 }
                 if setting("cleanup.policy").contains("compact") {
                     let newest = self.kind.newest();
                     let compact = format!("cleanup.policy has compact: all but {newest} go; set it to delete");
-                    complaints.push(self.says(&compact));
+                    complaints.push(self.complaint(&compact));
                 }
                 if let Some(batch_bytes_max) = self.kind.batch_bytes_max() {
-                    complaints
-                        .extend(self.of_history_settings(setting, batch_bytes_max).iter().map(|what| self.says(what)));
+                    complaints.extend(
+                        self.of_history_settings(setting, batch_bytes_max).iter().map(|what| self.complaint(what)),
+                    );
                 }
             }
             // Publishing needs no right to read them.
@@ -222,10 +223,10 @@ impl Topic {
     }
 
     fn wrong(&self, what: &str) -> TopicState {
-        TopicState::Wrong(vec![self.says(what)])
+        TopicState::Wrong(vec![self.complaint(what)])
     }
 
-    fn says(&self, what: &str) -> String {
+    pub fn complaint(&self, what: &str) -> String {
         format!("topic {}: {what}", self.name)
     }
 }
@@ -247,7 +248,7 @@ impl Kind {
         }
     }
 
-    /// What waits for the leader of a partition.
+    /// The messages that wait for the leader of a partition, as text.
     fn waiting(self) -> &'static str {
         match self {
             Kind::Events => "events of their users",
@@ -256,7 +257,7 @@ impl Kind {
         }
     }
 
-    /// What compaction would leave.
+    /// The message that compaction would leave, as text.
     fn newest(self) -> &'static str {
         match self {
             Kind::Events => "a user's newest event",

@@ -9,7 +9,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
 use rdkafka::error::KafkaResult;
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList, TopicPartitionListElem};
 
-/// What the group has committed of the member's partitions. Fails if no broker answers, not if a partition is unsound.
+/// The group's committed offsets of the member's partitions. Fails if no broker answers, not if a partition is unsound.
 pub fn committed(
     member: &BaseConsumer<impl ConsumerContext>,
     topic: &str,
@@ -23,8 +23,8 @@ pub fn committed(
     }
 }
 
-/// The messages of one partition behind what is committed; all that it has if nothing is.
-pub fn behind(
+/// The messages of one partition after what is committed; all that it has if nothing is.
+pub fn of_partition(
     asking: &BaseConsumer<impl ConsumerContext>,
     topic: &str,
     committed: &TopicPartitionListElem<'_>,

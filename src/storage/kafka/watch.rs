@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use rdkafka::config::ClientConfig;
 use tokio::runtime::{Builder, Runtime};
 
+use super::last_error::LastError;
 use super::topic::{Topic, TopicState};
 
 /// How often it looks while all is well, and while it is not.
@@ -32,19 +33,21 @@ struct Watcher {
     complaints: Arc<Mutex<Vec<String>>>,
     /// Something was wrong at the last look; None: there was none yet.
     was_wrong: Option<bool>,
+    last_error: Arc<LastError>,
 }
 
 impl TopicWatch {
-    pub fn start(topic: Topic, settings: ClientConfig) -> io::Result<Self> {
+    /// `last_error`: of a client that uses the topic, which is told why there is no answer.
+    pub fn start(topic: Topic, settings: ClientConfig, last_error: Arc<LastError>) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().build()?;
         let complaints = Arc::default();
         let (asked, asks) = sync_channel(1);
-        let watcher = Watcher { topic, settings, complaints: Arc::clone(&complaints), was_wrong: None };
+        let watcher = Watcher { topic, settings, complaints: Arc::clone(&complaints), was_wrong: None, last_error };
         thread::Builder::new().name("kafka-topic".into()).spawn(move || watcher.run(&runtime, &asks))?;
         Ok(TopicWatch { complaints, asked })
     }
 
-    /// What was wrong at the last look.
+    /// The faults found at the last look.
     pub fn complaints(&self) -> Vec<String> {
         self.complaints.lock().clone()
     }
@@ -68,7 +71,7 @@ impl Watcher {
                 TopicState::Made => LOOK_AFTER_MAKING,
                 TopicState::Wrong(_) | TopicState::Away(_) => LOOK_AGAIN,
             };
-            self.tell(found);
+            self.report(found);
             asked = match asks.recv_timeout(pause) {
                 Ok(()) => {
                     // Messages that fail may ask without end.
@@ -81,8 +84,8 @@ impl Watcher {
         }
     }
 
-    /// Says what has changed since the last look.
-    fn tell(&mut self, found: TopicState) {
+    /// Reports what has changed since the last look.
+    fn report(&mut self, found: TopicState) {
         let topic = &self.topic.name;
         let complaints = match found {
             TopicState::Sound { partitions } => {
@@ -96,7 +99,7 @@ impl Watcher {
                 Vec::new()
             }
             TopicState::Wrong(complaints) => complaints,
-            TopicState::Away(why) => vec![why],
+            TopicState::Away(why) => vec![self.topic.complaint(&self.last_error.away(&why))],
         };
         self.was_wrong = Some(!complaints.is_empty());
         let mut known = self.complaints.lock();

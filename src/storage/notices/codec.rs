@@ -7,15 +7,15 @@
 
 use prost::Message;
 
-use crate::model::ids::{Content, UserId};
-use crate::model::notices::{Forgotten, ForgottenCause, Notice, Noticed};
-use crate::model::version::Version;
+use model::ids::{Content, UserId};
+use model::notices::{Forgotten, ForgottenCause, Notice, Noticed};
+use model::version::Version;
 
-/// Of a position that is due at once.
+/// The first byte of a notice of a position that is due at once.
 pub const URGENT: u8 = b'u';
-/// Of one that is due later.
+/// The first byte of a notice of a position that is due later.
 pub const STEADY: u8 = b's';
-/// Of one that is being told.
+/// The first byte of a notice of a position that is being told.
 pub const TAKEN: u8 = b't';
 const FORGOTTEN: u8 = b'f';
 

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::model::notices::Followed;
+use model::notices::Followed;
 
 const POSITIONS: u8 = 1;
 const FORGOTTEN: u8 = 2;
 
-/// What was found is believed for a while only: if it is not found anew, everything counts as followed. A notice too many
-/// harms nothing.
+/// The followed events, as last found. A finding holds for a while only: unless it is renewed, everything counts as
+/// followed, since a notice too many does no harm.
 #[derive(Debug)]
 pub struct FollowedNow {
     followed: AtomicU8,

@@ -5,9 +5,9 @@
 //!                                                   ◀──── remove ──────────── published
 //! ```
 //!
-//! What is taken stays stored until it is removed, and is taken again: nothing is lost with its publisher. A change after
-//! the take leaves a notice of its own. So a publisher that reads a record after it took the notice tells all that was
-//! noticed until then.
+//! A taken notice stays stored until it is removed, and is taken again otherwise: no notice is lost with its publisher.
+//! A change after the take leaves a notice of its own. So a publisher that reads a record after it took the notice
+//! publishes all changes noticed until then.
 //!
 //! **Bounds.** Of one position at most one notice waits that is due at once, and one that is due later. A user whose
 //! positions change all the time has only some that are due at once ([`UrgentRate`]). Forgettings are each told apart.
@@ -22,7 +22,7 @@ pub use self::followed_now::FollowedNow;
 pub use self::urgent_rate::UrgentRate;
 use super::store_error::Answer;
 use super::turn::Turn;
-use crate::model::notices::Notice;
+use model::notices::Notice;
 
 /// A notice, and its key in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Taken {
 
 /// The notices of a hot store. May be used from any thread.
 pub trait Notices: Send + Sync + 'static {
-    /// What changes leave notices of.
+    /// The changes that leave notices.
     fn followed(&self) -> &FollowedNow;
 
     /// Whether this process publishes: of all that share the store one has the turn, for some seconds from now. It asks

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::model::ids::UserId;
+use model::ids::UserId;
 
 /// Notices of a user that are due at once though they come together.
 const BURST: u64 = 20;

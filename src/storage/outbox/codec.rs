@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use prost::Message;
 
-use crate::model::counters::crossing::Crossing;
-use crate::model::counters::{CounterId, CounterKey};
-use crate::model::ids::{Content, SessionId, UserId};
-use crate::model::outbox_entry::OutboxEntry;
-use crate::model::rewards::claim::{Claim, ClaimKey};
-use crate::model::rewards::day::Day;
+use model::counters::crossing::Crossing;
+use model::counters::{CounterId, CounterKey};
+use model::ids::{Content, SessionId, UserId};
+use model::outbox_entry::OutboxEntry;
+use model::rewards::claim::{Claim, ClaimKey};
+use model::rewards::day::Day;
 
 /// Bytes that are no entry of a known kind.
 #[derive(Debug, thiserror::Error)]
@@ -37,7 +37,7 @@ struct StoredClaim {
     day: u32,
     #[prost(fixed64, tag = "3")]
     user: u64,
-    /// Of a rule per content.
+    /// Whether the rule is one per content.
     #[prost(bool, tag = "4")]
     per_content: bool,
     #[prost(uint32, tag = "5")]
@@ -56,7 +56,8 @@ struct StoredClaim {
     zone: String,
 }
 
-/// What a script finds out are texts in its last fields, so that it can write them behind [`crossing_beginning`].
+/// A crossed threshold. The values that a script finds are texts in the last fields, so that it can append them to
+/// [`crossing_beginning`].
 #[derive(Clone, PartialEq, Message)]
 struct StoredCrossing {
     #[prost(string, tag = "1")]
@@ -172,7 +173,7 @@ fn message<M: Message + Default>(bytes: &[u8]) -> Result<M, DecodeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::counters::crossing::tests::crossing;
+    use model::fixtures::crossing;
 
     #[test]
     fn a_claim_is_read_as_it_is_written() {

@@ -5,15 +5,15 @@
 
 pub mod codec;
 
-use crate::model::outbox_entry::OutboxEntry;
-use crate::storage::store_error::Answer;
+use crate::store_error::Answer;
+use model::outbox_entry::OutboxEntry;
 
-/// An entry's place in the outbox: it grows, and is not used twice.
+/// An entry's number in the outbox: it grows, and is not used twice.
 pub type OutboxNumber = u64;
 
 /// The outbox of a hot store. May be used from any thread.
 pub trait Outbox: Send + Sync + 'static {
-    /// The oldest entries behind `after` (0 = from the first on), at most `limit`, in their order.
+    /// The oldest entries after `after` (0 = from the first on), at most `limit`, in their order.
     fn read(&self, after: OutboxNumber, limit: usize) -> Answer<Vec<(OutboxNumber, OutboxEntry)>>;
 
     /// Removes these entries, wherever they are in the outbox; one that is not there any more is no error. After an

@@ -29,9 +29,7 @@
 //! **Failure.** An error leaves the outcome unknown. Every call may be repeated: an append is recognised by its offset, a
 //! `done` by its fence, a change by its version.
 
-pub mod embedded;
-pub mod redis;
-mod unreadable;
+pub mod unreadable;
 
 use std::ops::AddAssign;
 use std::sync::Arc;
@@ -43,14 +41,14 @@ use super::event_bus::Offset;
 use super::event_bus::part::{Offsets, Part};
 use super::event_bus::source::Marks;
 use super::store_error::{Answer, StoreError};
-use crate::model::subscribers::{State, Status, Subscriber, SubscriberId};
+use model::subscribers::{State, Status, Subscriber, SubscriberId};
 
-pub use crate::model::subscribers::{Dead, DeadReason, Number, Owner, Unreadable, Version};
+pub use model::subscribers::{Dead, DeadReason, Number, Owner, Unreadable, Version};
 
-/// Of one lease.
+/// The number of one lease.
 pub type Fence = u64;
 
-/// What a queue may hold.
+/// The bounds of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     pub events: u64,
@@ -70,7 +68,7 @@ impl Bounds {
 #[derive(Clone, Debug)]
 pub enum Change {
     /// Makes the owner, or replaces its definition; what is queued stays. `failing` and `disabled` become active, and the
-    /// owner is due at once; `paused` stays. A new owner gets what comes behind `ends`, which were read before.
+    /// owner is due at once; `paused` stays. A new owner gets what comes after `ends`, which were read before.
     Put { subscriber: Arc<Subscriber>, ends: Offsets },
     /// Replaces the definition, and nothing else.
     Redefine { subscriber: Arc<Subscriber> },
@@ -80,7 +78,7 @@ pub enum Change {
     Pause,
     /// It becomes active, from whatever state, and is due at once, or when a lease that was given ends.
     Resume,
-    /// The queue is emptied, to be filled from behind these offsets. What is appended meanwhile waits in the log.
+    /// The queue is emptied, to be filled from after these offsets. What is appended meanwhile waits in the log.
     Replay { after: Offsets },
 }
 
@@ -99,7 +97,7 @@ pub enum Changed {
     Missing { leased_for: Duration },
 }
 
-/// What the cascade has to know of an owner.
+/// An owner as the cascade knows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subscription {
     pub id: SubscriberId,
@@ -126,7 +124,7 @@ pub struct Revision(pub Vec<Version>);
 #[derive(Clone, Debug)]
 pub struct Append {
     pub owner: SubscriberId,
-    /// Of the subscription that it fits.
+    /// The incarnation of the subscription that wants the event.
     pub incarnation: Version,
     pub offset: Offset,
     /// The event as JSON.
@@ -136,7 +134,7 @@ pub struct Append {
 /// Events of one part, each with who wants it.
 pub type Wanted = (Part, Vec<(Offset, Arc<str>, Arc<Subscription>)>);
 
-/// What became of appends.
+/// The results of appends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Appended {
     pub queued: u64,
@@ -146,6 +144,13 @@ pub struct Appended {
     pub left_out: u64,
     /// Events that went to the dead letters to make room.
     pub died: u64,
+}
+
+impl Totals {
+    /// The owners that are active and not failing.
+    pub fn active(&self) -> u64 {
+        self.owners.saturating_sub(self.failing + self.paused + self.tries_used_up + self.disabled)
+    }
 }
 
 impl Append {
@@ -183,14 +188,14 @@ pub enum Line {
 /// Leases that a call may give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// Of both lines.
+    /// The most owners of both lines together.
     pub all: usize,
-    /// Of the slow line.
+    /// The most owners of the slow line.
     pub slow: usize,
 }
 
 impl Limit {
-    /// Of whatever line.
+    /// A limit for owners of either line.
     pub fn of(all: usize) -> Self {
         Limit { all, slow: all }
     }
@@ -229,7 +234,7 @@ pub struct Offer {
     pub lease: Duration,
 }
 
-/// What a call leaves to workers.
+/// The leases that a call leaves to workers.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     pub taken: Vec<Taken>,
@@ -271,7 +276,7 @@ pub struct Replay {
     pub owner: SubscriberId,
     pub subscriber: Arc<Subscriber>,
     pub version: Version,
-    /// What the queue has of each part.
+    /// The offset of each part up to which the queue has its events.
     pub at: Offsets,
     /// Events that the queue has room for, and their bytes. An empty queue takes one however long it is.
     pub room: u64,
@@ -284,7 +289,7 @@ pub struct Fill {
     pub owner: SubscriberId,
     pub version: Version,
     pub part: Part,
-    /// The events are those that fit of the offsets behind `at`, up to and including `to`.
+    /// The events are those that fit of the offsets after `at`, up to and including `to`.
     pub at: Offset,
     pub to: Offset,
     pub events: Vec<(Offset, Arc<str>)>,
@@ -309,6 +314,14 @@ pub enum Filled {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     pub owners: u64,
+    /// Active owners whose last try failed.
+    pub failing: u64,
+    /// Owners paused by a request, or for a reason that only a newer version knows.
+    pub paused: u64,
+    pub tries_used_up: u64,
+    pub disabled: u64,
+    /// When the one that has failed for the longest time began to, milliseconds since 1970.
+    pub failing_since: Option<u64>,
     pub events: u64,
     pub bytes: u64,
     pub dead: u64,
@@ -325,23 +338,23 @@ pub trait OwnerQueues: Marks {
     /// The version of this id, 0 if it never had an owner, and the owner, if there is one.
     fn owner(&self, id: SubscriberId) -> Answer<(Version, Option<Result<Owner, Unreadable>>)>;
 
-    /// In the order of their ids, those behind `after` that can be read.
+    /// In the order of their ids, those after `after` that can be read.
     fn owners(&self, after: Option<SubscriberId>, limit: usize) -> Answer<Vec<Owner>>;
 
     /// Done if the version is still this one.
     fn change(&self, id: SubscriberId, version: Version, change: Change) -> Answer<Changed>;
 
-    /// The oldest dead letters behind this number (0 = from the oldest), not many more bytes than [`BYTES_MAX`]; `None`
+    /// The oldest dead letters after this number (0 = from the oldest), not many more bytes than [`BYTES_MAX`]; `None`
     /// if there is no such owner.
     fn dead(&self, id: SubscriberId, after: Number, limit: usize) -> Answer<Option<Vec<Dead>>>;
 
-    /// Queues the oldest dead letters behind everything else, as many as there is room for, at most
+    /// Queues the oldest dead letters after everything else, as many as there is room for, at most
     /// [`RESENT_MAX`]. How many these were; `None` if there is no such owner.
     fn resend(&self, id: SubscriberId) -> Answer<Option<u64>>;
 
     // For the cascade.
 
-    /// What has changed since. Read after the events that it is used for, it has every owner that was made before them.
+    /// The subscriptions changed since. Read after some events, it has every owner that was made before them.
     fn subscriptions(&self, since: Revision) -> Answer<Subscriptions>;
 
     /// Queues these events of one part, those of an owner in their order. An owner that is active is put into the control

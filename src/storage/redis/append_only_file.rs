@@ -23,7 +23,7 @@ pub(super) struct AppendOnlyFile {
     scheduled: bool,
     /// The last rewrite did not succeed.
     failed: bool,
-    /// Of the file after its last rewrite or since the start; 0 before the first.
+    /// Bytes of the file after its last rewrite or since the start; 0 before the first.
     base_bytes: u64,
     /// How many rewrites the process has begun.
     rewrites: u64,

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::append_only_file::AppendOnlyFile;
-use super::config::Durability;
 use super::refused::RefusalCause;
 use super::target::{Address, Kind};
+use storage::config::redis::Durability;
 
 /// The oldest version on which the scripts were tried.
 const VERSION_MIN: (u32, u32) = (7, 0);
@@ -35,7 +35,7 @@ pub(super) fn asked() -> impl Iterator<Item = &'static str> {
     DURABLE.iter().map(|(name, ..)| *name).chain(ENCODINGS.iter().map(|(name, _)| *name))
 }
 
-/// What a server says of itself.
+/// A server's report on itself.
 #[derive(Clone, Debug)]
 pub(super) struct Server {
     /// The lines of `INFO`.
@@ -47,7 +47,7 @@ pub(super) struct Server {
 /// Warnings about a server that may be used.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Advice {
-    /// What may be lost.
+    /// Possible losses of data.
     pub warnings: Vec<String>,
 }
 

@@ -4,8 +4,8 @@
 use ::redis::{Pipeline, Value, pipe};
 
 use super::{Redis, deployment};
-use crate::model::shard::Shard;
-use crate::storage::store_error::StoreError;
+use model::shard::Shard;
+use storage::store_error::StoreError;
 
 /// Sends commands about keys of one shard; answers in their order.
 pub async fn ask(redis: &Redis, shard: Shard, commands: Pipeline) -> Result<Vec<Value>, StoreError> {

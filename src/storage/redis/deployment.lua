@@ -3,15 +3,15 @@
 -- shards. Further KEYS are named for the Cluster alone, which does not begin a call while one of them is elsewhere.
 
 local tags = {}
-for place, key in ipairs(KEYS) do
+for index, key in ipairs(KEYS) do
   if not string.find(key, '^{h%d+}:deployment$') then
     break
   end
-  tags[place] = string.sub(key, 1, -12)
+  tags[index] = string.sub(key, 1, -12)
 end
-for place, deployment in ipairs(redis.call('MGET', unpack(KEYS, 1, #tags))) do
+for index, deployment in ipairs(redis.call('MGET', unpack(KEYS, 1, #tags))) do
   if deployment ~= ARGV[1] then
-    return redis.error_reply('WIPED ' .. KEYS[place] .. ' is missing, or of another deployment')
+    return redis.error_reply('WIPED ' .. KEYS[index] .. ' is missing, or of another deployment')
   end
 end
 local tag = tags[1]

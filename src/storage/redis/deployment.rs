@@ -9,9 +9,9 @@
 use std::sync::Arc;
 
 use super::tag;
-use crate::model::shard::{Shard, Shards};
+use model::shard::{Shard, Shards};
 
-/// The part of every ready key behind the id. A gateway with another number of shards or another hash would look for
+/// The part of every ready key after the id. A gateway with another number of shards or another hash would look for
 /// users in other shards.
 const FORMAT: &str = "format=4 shards=1000 hash=siphash-2-4";
 const PREPARING: &str = "preparing ";

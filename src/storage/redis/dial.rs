@@ -12,7 +12,7 @@ use super::check::{self, Server};
 use super::deployment::{self, Mark};
 use super::refused::RefusalCause;
 use super::target::{Address, Target};
-use crate::model::shard::Shard;
+use model::shard::Shard;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// A server without an answer for so long counts as away, and the connection is closed, so that the requests that wait
@@ -63,7 +63,7 @@ async fn open(
     connected.await.map_err(|error| trouble(address, &error))
 }
 
-/// What a failed call means for the use of the server.
+/// The reason to refuse a server after a failed call.
 pub(super) fn trouble(address: &Address, error: &RedisError) -> RefusalCause {
     let credentials = || {
         RefusalCause::unfit(format!(

@@ -12,8 +12,8 @@ use super::refused::RefusalCause;
 use super::target::Kind;
 use super::terms::Terms;
 use super::topology::{self, Master};
-use crate::model::shard::{Shard, Shards};
-use crate::storage::store_error::StoreError;
+use model::shard::{Shard, Shards};
+use storage::store_error::StoreError;
 
 /// How often the map of shards, or the master, is looked up.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
@@ -40,25 +40,25 @@ pub(super) struct Fleet {
 #[derive(Default)]
 pub(super) struct Map {
     pub nodes: Vec<Arc<Node>>,
-    /// For each shard the place of its node.
-    places: Vec<Option<u16>>,
+    /// For each shard the index of its node.
+    node_indexes: Vec<Option<u16>>,
 }
 
 impl Map {
     fn new(masters: &[Master], nodes: Vec<Arc<Node>>) -> Self {
-        let mut places = vec![None; usize::from(Shards::DEFAULT.count())];
-        for (place, master) in masters.iter().enumerate() {
+        let mut node_indexes = vec![None; usize::from(Shards::DEFAULT.count())];
+        for (index, master) in masters.iter().enumerate() {
             for shard in &master.shards {
-                places[usize::from(shard.0)] = Some(place as u16);
+                node_indexes[usize::from(shard.0)] = Some(index as u16);
             }
         }
-        Map { nodes, places }
+        Map { nodes, node_indexes }
     }
 
-    /// The place of the shard's node in `nodes`.
-    pub fn place(&self, shard: Shard) -> Result<usize, StoreError> {
-        let place = self.places.get(usize::from(shard.0)).copied().flatten().map(usize::from);
-        place.ok_or_else(|| StoreError::Away(format!("no cluster node has shard {}", shard.0)))
+    /// The index of the shard's node in `nodes`.
+    pub fn node_index(&self, shard: Shard) -> Result<usize, StoreError> {
+        let index = self.node_indexes.get(usize::from(shard.0)).copied().flatten().map(usize::from);
+        index.ok_or_else(|| StoreError::Away(format!("no cluster node has shard {}", shard.0)))
     }
 }
 

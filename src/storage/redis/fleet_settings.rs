@@ -10,9 +10,9 @@ use ::redis::pipe;
 use tokio::time::sleep;
 
 use super::{Redis, checked, tag, value};
-use crate::model::shard::Shard;
-use crate::storage::agreed_settings::Difference;
-use crate::storage::store_error::StoreError;
+use model::shard::Shard;
+use storage::agreed_settings::Difference;
+use storage::store_error::StoreError;
 
 /// Where it is kept.
 const SHARD: Shard = Shard(0);
@@ -83,7 +83,7 @@ impl FleetSettings {
         Difference::all(&self.own, |setting| stored.get(setting), "the other gateways on this Redis")
     }
 
-    /// What is stored with the settings of this process.
+    /// The text to store: the stored settings with those of this process.
     fn text(&self, stored: &BTreeMap<String, String>) -> String {
         let mut all = stored.clone();
         all.extend(self.own.clone());

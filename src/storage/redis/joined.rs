@@ -4,7 +4,7 @@
 //! since a call may touch keys of one slot only.
 
 use super::Redis;
-use crate::model::shard::Shard;
+use model::shard::Shard;
 
 /// Rows that one call may touch, unless the changes of one shard alone touch more. A script keeps all other calls
 /// waiting: with so many beats for 4 to 6 ms.

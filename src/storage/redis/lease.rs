@@ -6,9 +6,9 @@ use std::time::Duration;
 use ::redis::{Pipeline, Value, from_redis_value, pipe};
 
 use super::{Redis, checked};
-use crate::model::shard::Shard;
-use crate::storage::store_error::StoreError;
-use crate::storage::turn::Turn;
+use model::shard::Shard;
+use storage::store_error::StoreError;
+use storage::turn::Turn;
 
 /// Takes the key, or extends it, for this time from now. `name` identifies this process.
 pub async fn take(redis: &Redis, shard: Shard, key: &str, name: &str, lasts: Duration) -> Result<Turn, StoreError> {

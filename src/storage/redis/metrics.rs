@@ -1,4 +1,4 @@
-//! What is counted of the connections.
+//! The metrics of the connections.
 
 use std::sync::atomic::AtomicI64;
 
@@ -91,7 +91,7 @@ impl Metrics {
         registry.register("redis_memory_max_bytes", meaning, self.memory_max.clone());
     }
 
-    /// What a connected server says. `None`: it is not known any more, and no longer shown.
+    /// Shows the memory that a connected server reports; `None` shows it no longer, since it is not known any more.
     pub fn memory(&self, node: &Address, memory: Option<Memory>) {
         let labels = NodeLabels { node: node.to_string() };
         match memory {

@@ -1,7 +1,7 @@
 //! One master, and the connections to it.
 //!
-//! A keeper opens the connections, checks the server, and publishes them only then. It checks again every second, and
-//! opens new connections when they are lost. So no request goes to a server that was not checked since it was
+//! A keeper opens the connections, checks the server, and publishes them only then. It checks again every second, with a
+//! write ([`probe`]), and opens new connections when they are lost. So no request goes to a server that was not checked since it was
 //! connected.
 
 use std::collections::HashSet;
@@ -16,13 +16,14 @@ use tokio::time::sleep;
 
 use super::deployment;
 use super::dial;
+use super::probe;
 use super::refused::RefusalCause;
 use super::swap;
 use super::target::Address;
 use super::terms::Terms;
-use crate::model::backoff::Backoff;
-use crate::model::shard::Shard;
-use crate::storage::store_error::StoreError;
+use model::backoff::Backoff;
+use model::shard::Shard;
+use storage::store_error::StoreError;
 
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Shards whose deployment keys are checked every second. Several, since some may be on their way to another node.
@@ -57,6 +58,8 @@ pub(super) struct Link {
     pub scripts: tokio::sync::Mutex<HashSet<String>>,
     /// Whether the server can [swap](swap::Swap), once it is known.
     can_swap: OnceLock<bool>,
+    /// Why the server takes no writes. It answers reads.
+    refuses: Mutex<Option<String>>,
     /// Why the link must not be used any more.
     lost: OnceLock<RefusalCause>,
     wake: Notify,
@@ -79,6 +82,19 @@ impl Link {
             tracing::info!(event = "redis_write_method", node = %address, with, "how steady beats are compared and written");
         }
         Ok(())
+    }
+
+    /// Keeps whether the server takes writes, and logs when that changes.
+    fn takes(&self, address: &Address, refusal: Option<String>) {
+        let mut refuses = self.refuses.lock();
+        match (&*refuses, &refusal) {
+            (None, Some(reason)) => {
+                tracing::error!(event = "redis_refuses", node = %address, reason, "redis takes no writes; acks suspended");
+            }
+            (Some(_), None) => tracing::info!(event = "redis_takes", node = %address, "redis takes writes again"),
+            _ => {}
+        }
+        *refuses = refusal;
     }
 
     /// Gives the link up: the keeper opens another one.
@@ -131,6 +147,18 @@ impl Node {
         self.state().link.as_ref().is_some_and(|link| link.lost.get().is_none())
     }
 
+    pub fn takes_writes(&self) -> bool {
+        let state = self.state();
+        state.link.as_ref().is_some_and(|link| link.lost.get().is_none() && link.refuses.lock().is_none())
+    }
+
+    /// Why it takes no writes; `None`: it does.
+    pub fn trouble(&self) -> Option<String> {
+        let state = self.state();
+        let Some(link) = &state.link else { return Some(state.trouble.text()) };
+        link.lost.get().map(RefusalCause::text).or_else(|| link.refuses.lock().clone())
+    }
+
     fn state(&self) -> parking_lot::MutexGuard<'_, State> {
         self.state.lock()
     }
@@ -155,8 +183,8 @@ impl Node {
         for connection in [&mut commits, &mut reads] {
             self.check(terms, connection, shards).await?;
         }
-        let (scripts, can_swap, lost, wake) = Default::default();
-        let link = Link { commits, reads, scripts, can_swap, lost, wake };
+        let (scripts, can_swap, refuses, lost, wake) = Default::default();
+        let link = Link { commits, reads, scripts, can_swap, refuses, lost, wake };
         link.try_swap(&self.address, shards).await?;
         Ok(Arc::new(link))
     }
@@ -256,6 +284,10 @@ impl Node {
     /// Checks the server every second, until a check fails.
     async fn stay(&self, terms: &Terms, link: &Link) -> RefusalCause {
         loop {
+            match probe::write(&mut link.commits.clone(), &self.address, &terms.shards_of(&self.address)).await {
+                Ok(refusal) => link.takes(&self.address, refusal),
+                Err(trouble) => link.lose(trouble),
+            }
             let notified = tokio::select! {
                 () = link.wake.notified() => true,
                 () = sleep(LOOK_INTERVAL) => false,

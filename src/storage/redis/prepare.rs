@@ -8,17 +8,18 @@ use ::redis::aio::MultiplexedConnection;
 use ::redis::{Pipeline, Value, cmd};
 use tokio::runtime::Builder;
 
-use super::config::RedisConfig;
 use super::deployment::{self, Mark};
 use super::dial;
 use super::fleet::patiently;
+use super::probe;
 use super::refused::{RedisRefused, RefusalCause};
 use super::target::{Address, Target};
 use super::terms::Terms;
 use super::topology::{self, Master};
-use crate::model::shard::Shard;
+use model::shard::Shard;
+use storage::config::redis::RedisConfig;
 
-/// What [`prepare`] found or made.
+/// The result of [`prepare`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Prepared {
     New {
@@ -112,7 +113,7 @@ enum Plan {
     Begin,
 }
 
-/// What is to be done where the keys hold this.
+/// The plan for keys with these marks.
 fn plan(marks: &[(Shard, Mark)]) -> Result<Plan, String> {
     let of = |mark: &Mark| match mark {
         Mark::Preparing(id) => Some(id.clone()),
@@ -169,13 +170,13 @@ async fn empty(connection: &mut MultiplexedConnection, address: &Address) -> Res
     }
 }
 
-/// Whether a key carries the tag of a shard and is not that of its deployment.
+/// Whether a key carries the tag of a shard, and is neither that of its deployment nor one that any gateway writes.
 fn is_of_a_user(key: &[u8]) -> bool {
     let Some((number, rest)) = std::str::from_utf8(key).ok().and_then(|key| key.strip_prefix("{h")?.split_once('}'))
     else {
         return false;
     };
-    number.parse::<u16>().is_ok() && rest != ":deployment"
+    number.parse::<u16>().is_ok() && rest != ":deployment" && rest != probe::NAME
 }
 
 /// Writes the key of the first shard, or takes the id that a concurrent init has written there. So all agree on one id.
@@ -262,7 +263,7 @@ mod tests {
 
     #[test]
     fn foreign_keys_do_not_count_as_keys_of_users() {
-        for other in ["{h12}:deployment", "{hello}:a", "{h}", "h12", "{h12", "{h70000}:a"] {
+        for other in ["{h12}:deployment", "{h12}:probe", "{hello}:a", "{h}", "h12", "{h12", "{h70000}:a"] {
             assert!(!is_of_a_user(other.as_bytes()), "{other}");
         }
         for ours in ["{h12}:r:42", "{h0}:o", "{h999}:h:1"] {

@@ -4,7 +4,7 @@ use ::redis::{Pipeline, Script, Value};
 
 use super::deployment;
 use super::swap::{Swap, Swapped};
-use crate::model::shard::Shard;
+use model::shard::Shard;
 
 /// Swaps in one transaction. A server with `appendfsync always` syncs once for each piece of input that it reads, so a
 /// transaction saves syncs. Other clients wait for 1 to 2 ms.

@@ -32,12 +32,12 @@ pub(super) async fn send(
     drop(scripts);
     let mut part = Part { node, link: &link, metrics, requests, joined, replies: vec![None; requests.len()] };
     let mut open: Vec<usize> = (0..requests.len()).collect();
-    open.sort_by_key(|place| !requests[*place].is_swap());
+    open.sort_by_key(|index| !requests[*index].is_swap());
     if !link.can_swap() {
-        open.retain(|place| part.cannot_be_swapped(*place));
+        open.retain(|index| part.cannot_be_swapped(*index));
     }
     for _ in 0..TRIES {
-        let of_open: Vec<&Request> = open.iter().map(|place| requests[*place]).collect();
+        let of_open: Vec<&Request> = open.iter().map(|index| requests[*index]).collect();
         let (pipeline, count) = pipeline(script, &of_open, joined);
         let values = dial::send(&mut connection, &pipeline, count).await.map_err(lost)?;
         open = part.read(&open, values)?;
@@ -52,7 +52,7 @@ pub(super) async fn send(
     Err(StoreError::Away(format!("{} keeps losing its scripts", node.address)))
 }
 
-/// What was sent, and what came back.
+/// The requests sent to one node, and the replies.
 struct Part<'p> {
     node: &'p Node,
     link: &'p Link,
@@ -72,10 +72,10 @@ enum Meaning {
 
 impl Part<'_> {
     /// False: it was to be swapped, and is refused.
-    fn cannot_be_swapped(&mut self, place: usize) -> bool {
-        let swap = self.requests[place].is_swap();
+    fn cannot_be_swapped(&mut self, index: usize) -> bool {
+        let swap = self.requests[index].is_swap();
         if swap {
-            self.replies[place] = Some(Reply::Swapped(Swapped::Refused));
+            self.replies[index] = Some(Reply::Swapped(Swapped::Refused));
         }
         !swap
     }
@@ -83,33 +83,33 @@ impl Part<'_> {
     /// `open`: what was sent, in this order. Returns what has to be sent once more.
     fn read(&mut self, open: &[usize], values: Vec<Value>) -> Result<Vec<usize>, StoreError> {
         let mut values = values.into_iter();
-        let (swaps, calls) = open.split_at(open.partition_point(|place| self.requests[*place].is_swap()));
+        let (swaps, calls) = open.split_at(open.partition_point(|index| self.requests[*index].is_swap()));
         for together in swaps.chunks(SWAPS_TOGETHER_MAX) {
             let answers: Vec<Value> = match self.joined && together.len() > 1 {
                 true => self.of_transaction(&mut values, together.len())?,
                 false => values.by_ref().take(together.len()).collect(),
             };
-            for (place, value) in together.iter().zip(answers) {
-                self.take(*place, value)?;
+            for (index, value) in together.iter().zip(answers) {
+                self.take(*index, value)?;
             }
         }
         let followed: Vec<usize> =
-            swaps.iter().copied().filter(|place| self.requests[*place].channel().is_some()).collect();
+            swaps.iter().copied().filter(|index| self.requests[*index].channel().is_some()).collect();
         if !followed.is_empty() {
             let counts = match values.next() {
                 Some(Value::ServerError(error)) => return Err(self.refused(&error)),
                 counts => swap::followers(counts.unwrap_or(Value::Nil))?,
             };
-            for (place, counted) in followed.into_iter().zip(counts) {
-                if let Some(Reply::Swapped(Swapped::Done { followers })) = &mut self.replies[place] {
+            for (index, counted) in followed.into_iter().zip(counts) {
+                if let Some(Reply::Swapped(Swapped::Done { followers })) = &mut self.replies[index] {
                     *followers = counted;
                 }
             }
         }
         let mut unknown = Vec::new();
-        for (place, value) in calls.iter().zip(values) {
-            if !self.take(*place, value)? {
-                unknown.push(*place);
+        for (index, value) in calls.iter().zip(values) {
+            if !self.take(*index, value)? {
+                unknown.push(*index);
             }
         }
         Ok(unknown)
@@ -131,17 +131,17 @@ impl Part<'_> {
     }
 
     /// False: it has to be sent once more.
-    fn take(&mut self, place: usize, value: Value) -> Result<bool, StoreError> {
-        match self.meaning(place, value)? {
-            Meaning::Reply(reply) => self.replies[place] = Some(reply),
+    fn take(&mut self, index: usize, value: Value) -> Result<bool, StoreError> {
+        match self.meaning(index, value)? {
+            Meaning::Reply(reply) => self.replies[index] = Some(reply),
             Meaning::NoScript => return Ok(false),
             Meaning::Elsewhere => {}
         }
         Ok(true)
     }
 
-    fn meaning(&self, place: usize, value: Value) -> Result<Meaning, StoreError> {
-        let is_swap = self.requests[place].is_swap();
+    fn meaning(&self, index: usize, value: Value) -> Result<Meaning, StoreError> {
+        let is_swap = self.requests[index].is_swap();
         match &value {
             Value::ServerError(error) if error.kind() == Some(ServerErrorKind::NoScript) => Ok(Meaning::NoScript),
             Value::ServerError(error) if dial::is_elsewhere(error) => Ok(Meaning::Elsewhere),

@@ -7,8 +7,8 @@ use ::redis::aio::MultiplexedConnection;
 use ::redis::{Pipeline, RedisError, Value};
 
 use super::{dial, tag};
-use crate::model::shard::Shard;
-use crate::storage::hot_store::StoreError;
+use model::shard::Shard;
+use storage::hot_store::StoreError;
 
 /// Shards that are tried at the beginning of a connection. Several, since some may be on their way to another node.
 const TRIED_MAX: usize = 8;
@@ -45,13 +45,13 @@ impl Swap {
 pub(super) fn is_refused(answer: &Value) -> bool {
     match answer {
         Value::Nil => true,
-        Value::ServerError(error) => says_no(error.code()),
+        Value::ServerError(error) => is_refusal(error.code()),
         _ => false,
     }
 }
 
 /// The key has another type, or the command another syntax.
-fn says_no(code: &str) -> bool {
+fn is_refusal(code: &str) -> bool {
     matches!(code, "WRONGTYPE" | "ERR")
 }
 

@@ -37,19 +37,24 @@ const FORMS: &str = "is not redis://[USER:PASSWORD@]HOST:PORT[/DATABASE], redis-
 const PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 
+/// The fault in the URL, without any part of its password; `None` if the URL is good.
+pub fn mistake(url: &str) -> Option<String> {
+    Target::parse(url).err()
+}
+
 impl Target {
     /// # Errors
-    /// What is wrong with the URL, without its password.
+    /// The fault in the URL, without its password.
     pub fn parse(url: &str) -> Result<Self, String> {
         let (scheme, rest) = url.split_once("://").ok_or(FORMS)?;
-        let (credentials, place) = match rest.rsplit_once('@') {
-            Some((credentials, place)) => (Some(credentials), place),
+        let (credentials, address) = match rest.rsplit_once('@') {
+            Some((credentials, address)) => (Some(credentials), address),
             None => (None, rest),
         };
-        if place.contains(['?', '#']) {
-            return Err("takes nothing behind ? or #".to_owned());
+        if address.contains(['?', '#']) {
+            return Err("takes nothing after ? or #".to_owned());
         }
-        let (hosts, path) = place.split_once('/').unwrap_or((place, ""));
+        let (hosts, path) = address.split_once('/').unwrap_or((address, ""));
         let (kind, port) = match scheme {
             "redis" => (Kind::Server, PORT),
             "redis-cluster" => (Kind::Cluster, PORT),
@@ -101,7 +106,7 @@ impl Address {
 
     fn parse(text: &str, port: u16) -> Result<Self, String> {
         let (host, given) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((host, behind)) => (host, behind.strip_prefix(':')),
+            Some((host, after)) => (host, after.strip_prefix(':')),
             None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
         };
         if host.is_empty() {

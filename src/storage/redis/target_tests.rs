@@ -41,7 +41,7 @@ fn other_urls_are_refused_for_what_is_wrong() {
         ("redis://a:70000", "\"70000\" is not a port"),
         ("redis://a,b", "redis-cluster://"),
         ("redis://a/x", "\"x\" is not the number of a database"),
-        ("redis://a?protocol=3", "nothing behind ?"),
+        ("redis://a?protocol=3", "nothing after ?"),
         ("redis-cluster://a/1", "only one"),
         ("redis-sentinel://a", "name of the master"),
         ("redis-sentinel://a/m/1", "name of the master"),

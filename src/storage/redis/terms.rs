@@ -8,14 +8,14 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
 
 use super::append_only_file::AppendOnlyFile;
-use super::config::Durability;
 use super::dial;
 use super::memory::Memory;
 use super::metrics::Metrics;
 use super::refused::RefusalCause;
 use super::target::{Address, Target};
 use super::topology::Master;
-use crate::model::shard::Shard;
+use model::shard::Shard;
+use storage::config::redis::Durability;
 
 /// How servers are reached, which settings and deployment they must have, and which master has a shard.
 pub(super) struct Terms {

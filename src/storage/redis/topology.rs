@@ -12,7 +12,7 @@ use super::deployment::shards;
 use super::dial;
 use super::refused::RefusalCause;
 use super::target::{Address, Kind, Target};
-use crate::model::shard::Shard;
+use model::shard::Shard;
 
 /// A Sentinel that does not answer within this time is ignored.
 const SENTINEL_TIMEOUT: Duration = Duration::from_secs(1);

@@ -2,7 +2,7 @@
 
 use ::redis::Value;
 
-use crate::storage::store_error::StoreError;
+use storage::store_error::StoreError;
 
 /// A stored value, or an answer, is not in a form that this program writes.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

@@ -12,18 +12,18 @@ use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use super::{Edition, ListError, REVOCATIONS_MAX, RevocationList};
-use crate::model::ids::UserId;
-use crate::model::revocation::{Revocation, Revoked};
+use model::ids::UserId;
+use model::revocation::{Revocation, Revoked};
 
 /// In the data directory.
 pub const FILE: &str = "revocations.json";
-/// What is being written, or was when the process was killed; never read.
+/// The file that is being written, or was when the process was killed; never read.
 pub const DRAFT: &str = "revocations.json.new";
 const FORMAT: u32 = 1;
 
 pub struct FileList {
     data_dir: PathBuf,
-    /// Of this process, which is the only one that writes; held while the file is replaced.
+    /// The edition of the list, which this process alone writes. Held while the file is replaced.
     edition: Mutex<Edition>,
 }
 
@@ -47,7 +47,7 @@ struct Entry {
 }
 
 impl FileList {
-    /// Of a data directory that this process holds.
+    /// The list in a data directory that this process holds.
     pub fn of(data_dir: &Path) -> Self {
         FileList { data_dir: data_dir.to_owned(), edition: Mutex::default() }
     }

@@ -1,9 +1,8 @@
 //! The durable list of revocations.
 
 pub mod file;
-pub mod redis;
 
-use crate::model::revocation::{Revocation, Revoked};
+use model::revocation::{Revocation, Revoked};
 
 /// Revocations kept at one time, each of some 100 bytes, at most 400. One more is refused, since dropping another would
 /// accept a revoked token.

@@ -1,7 +1,7 @@
 //! Derived counters in the statistics store.
 
 use super::{Answer, Statistics};
-use crate::model::counters::{CounterId, CounterKey};
+use model::counters::{CounterId, CounterKey};
 
 /// A statistics store that tells the numbers of derived counters.
 ///

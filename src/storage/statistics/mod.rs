@@ -2,15 +2,14 @@
 
 pub mod config;
 mod counters;
-pub mod mongodb;
 
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::model::ids::Content;
-use crate::model::rewards::day::Day;
-use crate::model::sums::{Flight, StoredTotal, Unit};
+use model::ids::Content;
+use model::rewards::day::Day;
+use model::sums::{Flight, StoredTotal, Unit};
 
 pub use self::counters::CounterStatistics;
 
@@ -45,7 +44,7 @@ impl Written {
 /// of times, on two conditions: flights of one unit begin in the order of their numbers, and each begins after the one
 /// below it is known to be written.
 ///
-/// *Restart.* A flight whose [`SumKey::Views`](crate::model::sums::SumKey::Views) restarts replaces the total and all
+/// *Restart.* A flight whose [`SumKey::Views`](model::sums::SumKey::Views) restarts replaces the total and all
 /// days of the content. These documents are never removed, because their numbers would go with them.
 ///
 /// *Newest.* Reads see every write that was answered before they were asked.

@@ -1,7 +1,7 @@
 //! Waiting until sums are written, while others become pending all the time.
 
 use super::Look;
-use crate::model::sums::FlightNumber;
+use model::sums::FlightNumber;
 
 /// Tells when all sums that were pending at a first look are written.
 ///

@@ -1,13 +1,12 @@
 //! Sums in the hot store that wait for the statistics store, in the shards where they were counted.
 
 pub mod drain;
-pub mod redis;
 
 use std::time::Duration;
 
 use super::store_error::Answer;
 use super::turn::Turn;
-use crate::model::sums::{Flight, FlightNumber};
+use model::sums::{Flight, FlightNumber};
 
 /// The state of all shards of a unit together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,14 +1,12 @@
 //! View counts of contents: in total, and by day.
 
-pub mod redis;
-
 use futures_util::future::BoxFuture;
 
 use super::statistics::StatisticsAway;
 use super::store_error::StoreError;
-use crate::model::ids::{Content, UserId};
-use crate::model::rewards::day::Day;
-use crate::model::view::{View, ViewDays, Viewed};
+use model::ids::{Content, UserId};
+use model::rewards::day::Day;
+use model::view::{View, ViewDays, Viewed};
 
 pub type Answer<T> = BoxFuture<'static, Result<T, ViewsError>>;
 

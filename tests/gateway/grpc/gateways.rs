@@ -4,13 +4,8 @@ use tonic::Code;
 
 use super::{BOTH, Bearer, caller, channel, get, now, served, service};
 use crate::support::TestGateway;
-use wire::gateways_client::GatewaysClient;
-
-/// Made from the schema.
-#[allow(clippy::all, dead_code, reason = "made from the schema")]
-mod wire {
-    tonic::include_proto!("heartline.internal.v1");
-}
+use heartline::storage::gateway_messages::wire;
+use heartline::storage::gateway_messages::wire::gateways_client::GatewaysClient;
 
 type Client = GatewaysClient<tonic::service::interceptor::InterceptedService<tonic::transport::Channel, Bearer>>;
 

@@ -149,7 +149,7 @@ async fn connections_that_ask_for_nothing_keep_no_caller_out() {
     gateway.wait_for_metric("heartline_grpc_connections_refused_total", closed).await;
     let open = || wire::OpenRequest { mid: Some(MID), sub: String::new() };
     let mut client = caller(&gateway).await;
-    client.open(open()).await.expect("a place for a caller");
+    client.open(open()).await.expect("a slot for a caller");
     drop(silent);
     // It is closed without a call, too, and its next call opens another.
     gateway.wait_for_metric("heartline_grpc_connections", |open| open == 0.0).await;
@@ -222,7 +222,9 @@ async fn reflection_names_the_services_to_callers() {
     let Ok(MessageResponse::ListServicesResponse(services)) = reflect(&gateway, token.clone(), list()).await else {
         panic!("no services");
     };
-    assert!(services.service.iter().any(|service| service.name == "heartline.v1.History"), "{services:?}");
+    for name in ["heartline.v1.History", "grpc.health.v1.Health"] {
+        assert!(services.service.iter().any(|service| service.name == name), "{name}: {services:?}");
+    }
     let symbol = MessageRequest::FileContainingSymbol("heartline.v1.Beat".to_owned());
     let found = reflect(&gateway, token, symbol).await;
     assert!(matches!(found, Ok(MessageResponse::FileDescriptorResponse(_))), "{found:?}");

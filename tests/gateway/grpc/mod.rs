@@ -20,11 +20,7 @@ use tonic::{Request, Status};
 use crate::support::{TestGateway, Token};
 use wire::history_client::HistoryClient;
 
-/// Made from the schema, as any caller makes it.
-#[allow(clippy::all)]
-pub mod wire {
-    tonic::include_proto!("heartline.v1");
-}
+pub use heartline::edge::grpc::wire;
 
 pub const BOTH: &str = "heartline.read heartline.write";
 

@@ -71,6 +71,8 @@ async fn each_beat_is_judged_as_on_a_socket() {
         (8, wire::Reason::NotStarted),
     ];
     assert_eq!(rejected, expected);
+    let messages: Vec<_> = user.rejected.iter().map(|rejected| rejected.message.as_str()).collect();
+    assert_eq!(messages, ["", "rate: must be from 0 to 16", "", "", "", ""]);
     assert_eq!(user.rejected[0].record.as_ref().map(|record| record.at), Some(at));
     assert_eq!(user.changed, [5, 7, 9], "new records, and a new session; not the beat that goes on");
     let again = client.put(batch([of(MID, [beat(6, at)])])).await.expect("an answer").into_inner();

@@ -9,6 +9,7 @@ use tonic_health::pb::health_check_response::ServingStatus;
 
 use super::limits::health;
 use super::{BOTH, LISTENS, address_of, beat, caller, client, get, now, put, service};
+use crate::published_keys::{Issuer, keys};
 use crate::support::keys::{EC_1, ED_1, key_set};
 use crate::support::{self, DEMO_OVERRIDE, MID, NEVER, TestGateway, run};
 
@@ -117,6 +118,20 @@ async fn keys_are_read_again_at_sighup() {
     served.hang_up();
     served.wait_for_log("keys reloaded").await;
     assert_eq!((opens(old).await, opens(new).await), (Code::Unauthenticated, Code::Ok));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_key_of_the_url_lets_its_first_call_in() {
+    let issuer = Issuer::start(keys(&[&EC_1])).await;
+    let served = history(&[("auth.hs256_secret", ""), ("auth.jwks_url", &issuer.url())]);
+    let opens = async |token: String| {
+        let request = super::wire::OpenRequest { mid: Some(MID), sub: String::new() };
+        client(&served, Some(token)).await.open(request).await.map_or_else(|status| status.code(), |_| Code::Ok)
+    };
+    let [old, new] = [&EC_1, &ED_1].map(|key| key.sign(service(BOTH).claims()));
+    assert_eq!(opens(old).await, Code::Ok);
+    issuer.answers(keys(&[&ED_1]));
+    assert_eq!(opens(new).await, Code::Ok);
 }
 
 #[test]

@@ -141,7 +141,7 @@ fn backoff(stage: &Stage, attempt: u32) -> Duration {
 
 async fn listen(stage: &Stage, member: &Member, reader: &mut OwnedReadHalf, mut rest: Vec<u8>) -> Ended {
     // The bytes that came with the welcome.
-    if let Err(ended) = hear_from(stage, member, &mut rest, &[]) {
+    if let Err(ended) = receive_from(stage, member, &mut rest, &[]) {
         return ended;
     }
     poll_fn(|context| {
@@ -151,7 +151,7 @@ async fn listen(stage: &Stage, member: &Member, reader: &mut OwnedReadHalf, mut 
             match ready!(Pin::new(&mut *reader).poll_read(context, &mut buffer)) {
                 Ok(()) if buffer.filled().is_empty() => return Poll::Ready(Ended::Lost(io::ErrorKind::UnexpectedEof)),
                 Ok(()) => {
-                    if let Err(ended) = hear_from(stage, member, &mut rest, buffer.filled()) {
+                    if let Err(ended) = receive_from(stage, member, &mut rest, buffer.filled()) {
                         return Poll::Ready(ended);
                     }
                 }
@@ -163,13 +163,13 @@ async fn listen(stage: &Stage, member: &Member, reader: &mut OwnedReadHalf, mut 
 }
 
 /// Handles the whole frames of `rest` and `read`, and leaves the start of an incomplete frame in `rest`.
-fn hear_from(stage: &Stage, member: &Member, rest: &mut Vec<u8>, read: &[u8]) -> Result<(), Ended> {
+fn receive_from(stage: &Stage, member: &Member, rest: &mut Vec<u8>, read: &[u8]) -> Result<(), Ended> {
     if rest.is_empty() {
-        let heard = hear_all(stage, member, read)?;
+        let heard = receive_all(stage, member, read)?;
         rest.extend(&read[heard..]);
     } else {
         rest.extend(read);
-        let heard = hear_all(stage, member, rest)?;
+        let heard = receive_all(stage, member, rest)?;
         rest.drain(..heard);
         if rest.is_empty() {
             *rest = Vec::new();
@@ -179,12 +179,12 @@ fn hear_from(stage: &Stage, member: &Member, rest: &mut Vec<u8>, read: &[u8]) ->
 }
 
 /// Returns the number of bytes handled.
-fn hear_all(stage: &Stage, member: &Member, bytes: &[u8]) -> Result<usize, Ended> {
+fn receive_all(stage: &Stage, member: &Member, bytes: &[u8]) -> Result<usize, Ended> {
     let mut start = 0;
     while let Some(frame) = wire::parse(&bytes[start..]).map_err(|_| Ended::Broken)? {
         let payload = &bytes[start..][frame.payload];
         match frame.opcode {
-            Opcode::Text => member.hear(stage, payload),
+            Opcode::Text => member.receive(stage, payload),
             Opcode::Ping => member.pong(stage, payload),
             Opcode::Pong => {}
             Opcode::Close => return Err(Ended::Closed(wire::close_code(payload))),

@@ -37,7 +37,7 @@ impl Link {
     }
 
     /// Sends the text that `write` makes for the next number, and returns that number.
-    pub fn say(&mut self, stage: &Stage, write: impl FnOnce(u32, &mut Vec<u8>)) -> u32 {
+    pub fn send(&mut self, stage: &Stage, write: impl FnOnce(u32, &mut Vec<u8>)) -> u32 {
         self.seq += 1;
         let mut buffers = stage.buffers.borrow_mut();
         let buffers = &mut *buffers;

@@ -117,7 +117,7 @@ impl Run<'_> {
         let mut counts = Counts::default();
         let (mut latency, mut lag) = (Latencies::new(), Latencies::new());
         let mut by_second = Vec::new();
-        let heard = workers.hear_until(self.end.clone(), |message| match message {
+        let heard = workers.receive_until(self.end.clone(), |message| match message {
             Message::Second { number, second } => {
                 progress.second(number, &second);
                 false
@@ -157,7 +157,7 @@ async fn connect(workers: &mut Workers, progress: &Progress) -> Result<(), Strin
     let began = Instant::now();
     let mut connected = BTreeMap::new();
     let mut last = 0;
-    let all = workers.hear(|message| match message {
+    let all = workers.receive(|message| match message {
         Message::Connecting { crowd, connected: some } => {
             connected.insert(crowd, some);
             let second = began.elapsed().as_secs();
@@ -178,7 +178,7 @@ async fn connect(workers: &mut Workers, progress: &Progress) -> Result<(), Strin
 async fn verify(workers: &mut Workers) -> Result<Readback, String> {
     workers.order(Order::Verify)?;
     let mut found = Readback::default();
-    let all = workers.hear(|message| match message {
+    let all = workers.receive(|message| match message {
         Message::Verified(some) => {
             found.add(&some);
             true

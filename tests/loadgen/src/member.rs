@@ -19,7 +19,7 @@ use super::viewer::Viewer;
 use super::visits::Visits;
 
 pub struct Member {
-    /// The place in the crowd; `socket`: the place among all sockets of the run.
+    /// The index in the crowd; `socket`: the index among all sockets of the run.
     pub slot: u64,
     pub socket: u64,
     /// The names of the first user.
@@ -112,12 +112,12 @@ impl Member {
         state.viewer.flag = answer::flag(welcome.flag.as_ref());
         if !stage.load.ack_delay.is_zero() && !stage.echo {
             let delay = stage.load.ack_delay.as_millis() as u64;
-            state.link.say(stage, |seq, text| write_hello(seq, delay, text));
+            state.link.send(stage, |seq, text| write_hello(seq, delay, text));
         }
         let names = self.names();
         for sent in state.unacked.iter_mut() {
             let flag = state.viewer.flag.as_ref();
-            sent.seq = state.link.say(stage, |seq, text| write_beat(seq, &sent.beat, flag, &names, text));
+            sent.seq = state.link.send(stage, |seq, text| write_beat(seq, &sent.beat, flag, &names, text));
             stage.tally.borrow_mut().counts.resent += 1;
         }
         self.catch_up(stage, state);
@@ -171,14 +171,14 @@ impl Member {
         };
         state.turns += 1;
         let names = self.names();
-        let seq = state.link.say(stage, |seq, text| write_beat(seq, &beat, flag.as_ref(), &names, text));
+        let seq = state.link.send(stage, |seq, text| write_beat(seq, &beat, flag.as_ref(), &names, text));
         state.unacked.push(seq, intended, beat);
         stage.open.set(stage.open.get() + 1);
         stage.tally.borrow_mut().sent();
     }
 
     /// Handles a text of the server.
-    pub fn hear(&self, stage: &Stage, text: &[u8]) {
+    pub fn receive(&self, stage: &Stage, text: &[u8]) {
         let mut state = self.state.borrow_mut();
         if stage.echo {
             return match answer::echoed(text) {
@@ -248,7 +248,7 @@ impl Member {
     /// Requests contents of the present user.
     pub fn ask(&self, stage: &Stage, contents: Range<u32>) -> oneshot::Receiver<Reading> {
         let mut state = self.state.borrow_mut();
-        let seq = state.link.say(stage, |seq, text| write_get(seq, contents, &self.names(), text));
+        let seq = state.link.send(stage, |seq, text| write_get(seq, contents, &self.names(), text));
         state.question.asked(seq)
     }
 

@@ -1,7 +1,7 @@
 //! The server under load, and how to connect to it.
 
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use heartline::edge::auth::{AuthConfig, SigningKey};
@@ -46,11 +46,9 @@ pub struct Credentials {
 impl Credentials {
     pub fn auth(&self) -> AuthConfig {
         AuthConfig {
-            hs256_secret: Secret::new(self.secret.clone()),
-            jwks_file: PathBuf::new(),
-            token_life_max: Duration::ZERO,
             audience: self.audience.clone(),
             issuer: self.issuer.clone(),
+            ..AuthConfig::of_secret(Secret::new(self.secret.clone()))
         }
     }
 

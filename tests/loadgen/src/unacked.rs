@@ -36,8 +36,8 @@ impl Unacked {
 
     /// Removes a beat that an error has answered. Returns whether it was waiting.
     pub fn remove(&mut self, seq: Option<u32>) -> bool {
-        let place = self.0.iter().position(|sent| Some(sent.seq) == seq);
-        place.and_then(|place| self.0.remove(place)).is_some()
+        let index = self.0.iter().position(|sent| Some(sent.seq) == seq);
+        index.and_then(|index| self.0.remove(index)).is_some()
     }
 
     /// Removes and returns the oldest beat, if an ack of `seq` covers it.

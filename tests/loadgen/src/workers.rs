@@ -55,12 +55,16 @@ impl Workers {
     }
 
     /// Handles messages until each crowd has sent the expected one; `take` returns whether a message was that one.
-    pub async fn hear(&mut self, take: impl FnMut(Message) -> bool) -> Result<(), String> {
-        self.hear_until(None, take).await
+    pub async fn receive(&mut self, take: impl FnMut(Message) -> bool) -> Result<(), String> {
+        self.receive_until(None, take).await
     }
 
-    /// Like `hear`, for a load that `end` ends: the crowds are told of the end.
-    pub async fn hear_until(&mut self, end: Option<End>, mut take: impl FnMut(Message) -> bool) -> Result<(), String> {
+    /// Like `receive`, for a load that `end` ends: the crowds are told of the end.
+    pub async fn receive_until(
+        &mut self,
+        end: Option<End>,
+        mut take: impl FnMut(Message) -> bool,
+    ) -> Result<(), String> {
         let mut ends = std::pin::pin!(end::of(end));
         let (mut waiting, mut has_ended) = (self.crowds, false);
         while waiting > 0 {

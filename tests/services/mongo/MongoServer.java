@@ -5,6 +5,7 @@ import de.bwaldvogel.mongo.backend.CollectionOptions;
 import de.bwaldvogel.mongo.backend.CursorRegistry;
 import de.bwaldvogel.mongo.backend.Index;
 import de.bwaldvogel.mongo.backend.IndexKey;
+import de.bwaldvogel.mongo.backend.KeyValue;
 import de.bwaldvogel.mongo.backend.QueryResult;
 import de.bwaldvogel.mongo.backend.h2.H2Backend;
 import de.bwaldvogel.mongo.backend.h2.H2Collection;
@@ -17,6 +18,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
+import org.h2.mvstore.MVMap;
 import org.h2.mvstore.MVStore;
 
 /**
@@ -160,6 +162,15 @@ public class MongoServer {
                 protected MongoCollection<Object> openOrCreateCollection(String collection, CollectionOptions options) {
                     return new IndexedCollection(this, name + "." + collection, collection, options, cursorRegistry);
                 }
+
+                @Override
+                protected Index<Object> openOrCreateUniqueIndex(
+                        String collection, String index, List<IndexKey> keys, boolean sparse) {
+                    // The library opens it by this name, and is given what is open.
+                    store.openMap(name + "." + collection + "._index_" + index,
+                        new MVMap.Builder<KeyValue, Object>().keyType(new StoredTypes.Keys()));
+                    return super.openOrCreateUniqueIndex(collection, index, keys, sparse);
+                }
             };
         }
 
@@ -243,7 +254,12 @@ public class MongoServer {
     private static class IndexedCollection extends H2Collection {
         IndexedCollection(
                 H2Database database, String path, String name, CollectionOptions options, CursorRegistry cursors) {
-            super(database, name, options, store.openMap("databases." + path), store.openMap("meta." + path), cursors);
+            super(database, name, options, documents(path), store.openMap("meta." + path), cursors);
+        }
+
+        private static MVMap<Object, Document> documents(String path) {
+            MVMap.Builder<Object, Document> stored = new MVMap.Builder<>();
+            return store.openMap("databases." + path, stored.valueType(new StoredTypes.Documents()));
         }
 
         @Override

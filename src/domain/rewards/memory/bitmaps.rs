@@ -2,13 +2,13 @@
 
 use roaring::RoaringTreemap;
 
-use crate::model::ids::UserId;
-use crate::model::rewards::rule::RuleSet;
+use model::ids::UserId;
+use model::rewards::rule::RuleSet;
 
 /// A set of mids for each rule, exact.
 #[derive(Default)]
 pub struct Bitmaps {
-    /// By the places of the rules; created at the first claim.
+    /// By the indexes of the rules; created at the first claim.
     of_rules: Vec<RoaringTreemap>,
     claims: usize,
     /// Some claims were left out, since the bitmaps were full.
@@ -17,19 +17,19 @@ pub struct Bitmaps {
 
 impl Bitmaps {
     /// Remembers a claim while there are fewer than `claims_max`.
-    pub fn mark(&mut self, place: usize, user: UserId, claims_max: usize) {
+    pub fn mark(&mut self, index: usize, user: UserId, claims_max: usize) {
         if self.claims >= claims_max {
-            self.full |= !self.contains(place, user);
+            self.full |= !self.contains(index, user);
             return;
         }
-        if self.of_rules.len() <= place {
-            self.of_rules.resize_with(place + 1, RoaringTreemap::new);
+        if self.of_rules.len() <= index {
+            self.of_rules.resize_with(index + 1, RoaringTreemap::new);
         }
-        self.claims += usize::from(self.of_rules[place].insert(user.0));
+        self.claims += usize::from(self.of_rules[index].insert(user.0));
     }
 
     pub fn decided(&self, user: UserId) -> RuleSet {
-        (0..self.of_rules.len()).filter(|place| self.contains(*place, user)).collect()
+        (0..self.of_rules.len()).filter(|index| self.contains(*index, user)).collect()
     }
 
     /// Whether a user without a mark certainly has no claim.
@@ -42,11 +42,11 @@ impl Bitmaps {
     }
 
     /// The number of claims remembered of one rule.
-    pub fn len(&self, place: usize) -> u64 {
-        self.of_rules.get(place).map_or(0, RoaringTreemap::len)
+    pub fn len(&self, index: usize) -> u64 {
+        self.of_rules.get(index).map_or(0, RoaringTreemap::len)
     }
 
-    fn contains(&self, place: usize, user: UserId) -> bool {
-        self.of_rules.get(place).is_some_and(|rule| rule.contains(user.0))
+    fn contains(&self, index: usize, user: UserId) -> bool {
+        self.of_rules.get(index).is_some_and(|rule| rule.contains(user.0))
     }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use bloomfilter::Bloom;
 
-use crate::domain::rewards::config::RewardsConfig;
-use crate::model::rewards::rule::{Per, RewardRule, RuleMemory};
-use crate::model::shard::Shards;
+use crate::rewards::config::RewardsConfig;
+use model::rewards::rule::{Per, RewardRule, RuleMemory};
+use model::shard::Shards;
 
 /// The bloom filters of one rule.
 #[derive(Clone, Debug, PartialEq)]

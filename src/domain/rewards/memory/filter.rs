@@ -3,7 +3,7 @@
 use bloomfilter::Bloom;
 
 use super::estimate::Estimate;
-use crate::model::ids::{Content, UserId};
+use model::ids::{Content, UserId};
 
 /// A bloom filter that knows when it is full.
 ///
@@ -11,7 +11,7 @@ use crate::model::ids::{Content, UserId};
 /// at most: a filter that would exceed its items is dropped, and then only the store's exact keys answer.
 #[derive(Default)]
 pub struct Filter {
-    /// Boxed, since most rules have no filter, and every shard has a place for each rule.
+    /// Boxed, since most rules have no filter, and every shard has a slot for each rule.
     bloom: Option<Box<Bloom<(UserId, Content)>>>,
     items: u64,
     full: bool,

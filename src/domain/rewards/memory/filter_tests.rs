@@ -5,9 +5,9 @@ use rand::{RngExt, SeedableRng};
 
 use super::super::estimate::lines;
 use super::*;
-use crate::domain::rewards::config::{PerConfig, RewardsConfig, RuleConfig};
-use crate::model::rewards::rule::{Per, RewardRule, RuleMemory};
-use crate::model::shard::Shards;
+use crate::rewards::config::{PerConfig, RewardsConfig, RuleConfig};
+use model::rewards::rule::{Per, RewardRule, RuleMemory};
+use model::shard::Shards;
 
 const ASKED: u64 = 1_000;
 

@@ -57,15 +57,15 @@ struct Sums {
 }
 
 impl Contents {
-    /// Sums by the places of the rules. Shards that still hold an older day add its bytes, but not its items.
+    /// Sums by the indexes of the rules. Shards that still hold an older day add its bytes, but not its items.
     fn sums(&self) -> Vec<Sums> {
         let mut sums = vec![Sums::default(); self.0.rules.count()];
         let newest = self.0.shards().map(|shard| shard.day()).max().flatten();
         for shard in self.0.shards() {
             let current = u64::from(shard.day() == newest);
-            for (place, sum) in sums.iter_mut().enumerate() {
-                let filter = shard.filter(place);
-                sum.items += current * (shard.bitmaps.len(place) + filter.map_or(0, |filter| filter.items()));
+            for (index, sum) in sums.iter_mut().enumerate() {
+                let filter = shard.filter(index);
+                sum.items += current * (shard.bitmaps.len(index) + filter.map_or(0, |filter| filter.items()));
                 sum.bytes += filter.map_or(0, |filter| filter.bytes());
                 sum.full += current * u64::from(filter.is_some_and(|filter| filter.full()));
             }
@@ -87,9 +87,9 @@ impl Collector for Contents {
         let mut family = |name: &str, help: &str, of: &dyn Fn(&Sums) -> i64| {
             let gauge = ConstGauge::new(0_i64);
             let mut family = encoder.encode_descriptor(name, help, None, gauge.metric_type())?;
-            for (place, rule) in self.0.rules.rewards() {
+            for (index, rule) in self.0.rules.rewards() {
                 let label = RuleLabel { rule: rule.id.to_string() };
-                ConstGauge::new(of(&sums[place])).encode(family.encode_family(&label)?)?;
+                ConstGauge::new(of(&sums[index])).encode(family.encode_family(&label)?)?;
             }
             Ok(())
         };

@@ -36,12 +36,12 @@ use self::estimate::Estimate;
 use self::metrics::{Contents, Lookups};
 use self::shard::ShardMemory;
 use super::config::RewardsConfig;
-use crate::model::ids::{Content, UserId};
-use crate::model::rewards::calendar::RewardDay;
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::day::Day;
-use crate::model::rewards::rule::{Per, RuleSet, Rules};
-use crate::model::shard::{Shard, Shards};
+use model::ids::{Content, UserId};
+use model::rewards::calendar::RewardDay;
+use model::rewards::claim::ClaimKey;
+use model::rewards::day::Day;
+use model::rewards::rule::{Per, RuleSet, Rules};
+use model::shard::{Shard, Shards};
 
 /// The memory of all shards. May be used by all threads.
 pub struct Memory {
@@ -54,7 +54,7 @@ struct Kept {
     rules: Arc<Rules>,
     shards: Shards,
     of_shards: Vec<Mutex<ShardMemory>>,
-    /// By the places of the rules; `None`: no filter.
+    /// By the indexes of the rules; `None`: no filter.
     filters: Vec<Option<Estimate>>,
     /// Whether there are rules per user; without them nothing is looked up.
     user_rules: bool,
@@ -128,10 +128,10 @@ impl Memory {
         }
     }
 
-    /// Remembers that the rule at `place` is decided. To be called after the commit, and after each answer of the
+    /// Remembers that the rule at `index` is decided. To be called after the commit, and after each answer of the
     /// store.
-    pub fn mark(&self, place: usize, user: UserId, content: Content, day: Day) {
-        self.kept.mark(&mut self.kept.shard_of(user), place, user, content, day);
+    pub fn mark(&self, index: usize, user: UserId, content: Content, day: Day) {
+        self.kept.mark(&mut self.kept.shard_of(user), index, user, content, day);
     }
 
     /// Remembers a committed switch of recording, if the user is recent.
@@ -161,7 +161,7 @@ impl Memory {
     pub fn learned_decided(&self, user: UserId, decided: RuleSet, day: Day, ticket: Ticket) {
         let mut memory = self.kept.shard_of(user);
         if memory.switches() == ticket.0 {
-            decided.iter().for_each(|place| memory.mark_user(place, user, day, self.kept.claims_max));
+            decided.iter().for_each(|index| memory.mark_user(index, user, day, self.kept.claims_max));
         }
     }
 
@@ -180,9 +180,9 @@ impl Memory {
         }
         for key in keys.into_iter().filter(|key| key.day == day) {
             // Claims of removed rules are skipped.
-            if let Some(place) = self.kept.rules.place(&key.rule) {
+            if let Some(index) = self.kept.rules.index_of(&key.rule) {
                 let content = key.content.unwrap_or(Content { kind: 0, oid: 0 });
-                self.kept.mark(&mut memory, place, key.user, content, day);
+                self.kept.mark(&mut memory, index, key.user, content, day);
             }
         }
         memory.filled(day);
@@ -196,10 +196,10 @@ impl Memory {
 }
 
 impl Kept {
-    fn mark(&self, memory: &mut ShardMemory, place: usize, user: UserId, content: Content, day: Day) {
-        match (self.rules.get(place).per, &self.filters[place]) {
-            (Per::User, _) => memory.mark_user(place, user, day, self.claims_max),
-            (Per::Content, Some(estimate)) => memory.mark_content(place, user, content, day, estimate),
+    fn mark(&self, memory: &mut ShardMemory, index: usize, user: UserId, content: Content, day: Day) {
+        match (self.rules.get(index).per, &self.filters[index]) {
+            (Per::User, _) => memory.mark_user(index, user, day, self.claims_max),
+            (Per::Content, Some(estimate)) => memory.mark_content(index, user, content, day, estimate),
             (Per::Content, None) => {}
         }
     }

@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 
 use lru::LruCache;
 
-use crate::model::ids::UserId;
-use crate::model::rewards::day::Day;
-use crate::model::rewards::rule::RuleSet;
+use model::ids::UserId;
+use model::rewards::day::Day;
+use model::rewards::rule::RuleSet;
 
 /// The recent users. At the bound the least recently used one is dropped.
 pub struct Recent(LruCache<UserId, RecentUser>);
@@ -41,9 +41,9 @@ impl Recent {
     }
 
     /// Adds a decision about a user, if anything of this day is known.
-    pub fn mark(&mut self, user: UserId, day: Day, place: usize) {
+    pub fn mark(&mut self, user: UserId, day: Day, index: usize) {
         if let Some(known) = self.0.peek_mut(&user).filter(|known| known.day == Some(day)) {
-            known.decided.insert(place);
+            known.decided.insert(index);
         }
     }
 

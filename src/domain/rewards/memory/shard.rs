@@ -7,9 +7,9 @@ use super::bitmaps::Bitmaps;
 use super::estimate::Estimate;
 use super::filter::Filter;
 use super::recent::Recent;
-use crate::model::ids::{Content, UserId};
-use crate::model::rewards::day::Day;
-use crate::model::rewards::rule::RuleSet;
+use model::ids::{Content, UserId};
+use model::rewards::day::Day;
+use model::rewards::rule::RuleSet;
 
 /// The claims of one day, and the recent users. The first call for a new day drops the old day.
 pub struct ShardMemory {
@@ -18,7 +18,7 @@ pub struct ShardMemory {
     /// Whether all claims of the day are marked here, except those that found the bitmaps full.
     whole: bool,
     pub bitmaps: Bitmaps,
-    /// By the places of the rules; those without a filter stay empty.
+    /// By the indexes of the rules; those without a filter stay empty.
     filters: Vec<Filter>,
     recent: Recent,
     /// The number of switches of recording and erasures so far.
@@ -62,23 +62,23 @@ impl ShardMemory {
         if !self.change_day(day) {
             return RuleSet::NONE;
         }
-        let knows = |place: &usize| self.filters.get(*place).is_some_and(|filter| filter.knows(user, content));
+        let knows = |index: &usize| self.filters.get(*index).is_some_and(|filter| filter.knows(user, content));
         rules.iter().filter(knows).collect()
     }
 
-    pub fn mark_user(&mut self, place: usize, user: UserId, day: Day, claims_max: usize) {
+    pub fn mark_user(&mut self, index: usize, user: UserId, day: Day, claims_max: usize) {
         if self.change_day(day) {
-            self.bitmaps.mark(place, user, claims_max);
-            self.recent.mark(user, day, place);
+            self.bitmaps.mark(index, user, claims_max);
+            self.recent.mark(user, day, index);
         }
     }
 
-    pub fn mark_content(&mut self, place: usize, user: UserId, content: Content, day: Day, estimate: &Estimate) {
+    pub fn mark_content(&mut self, index: usize, user: UserId, content: Content, day: Day, estimate: &Estimate) {
         if self.change_day(day) {
-            if self.filters.len() <= place {
-                self.filters.resize_with(place + 1, Filter::default);
+            if self.filters.len() <= index {
+                self.filters.resize_with(index + 1, Filter::default);
             }
-            self.filters[place].mark(user, content, estimate);
+            self.filters[index].mark(user, content, estimate);
         }
     }
 
@@ -118,8 +118,8 @@ impl ShardMemory {
         self.day
     }
 
-    pub fn filter(&self, place: usize) -> Option<&Filter> {
-        self.filters.get(place)
+    pub fn filter(&self, index: usize) -> Option<&Filter> {
+        self.filters.get(index)
     }
 
     /// Moves on to `day`. False: the day is over, and its claims are no longer kept.

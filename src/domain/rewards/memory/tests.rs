@@ -6,7 +6,7 @@ use std::time::Duration;
 use prometheus_client::encoding::text;
 
 use super::*;
-use crate::model::rewards::rule::{RewardRule, RuleMemory};
+use model::rewards::rule::{RewardRule, RuleMemory};
 
 const USER: UserId = UserId(42);
 const CONTENT: Content = Content { kind: 1, oid: 100 };
@@ -53,8 +53,8 @@ fn day(after: u16) -> Day {
     Day::of_number(20_777 + after)
 }
 
-fn only(place: usize) -> RuleSet {
-    [place].into_iter().collect()
+fn only(index: usize) -> RuleSet {
+    [index].into_iter().collect()
 }
 
 impl Scene {
@@ -76,8 +76,8 @@ impl Scene {
         decided.contains(FIRST_VIEW)
     }
 
-    fn mark(&self, place: usize, user: UserId, after: u16) {
-        self.memory.mark(place, user, CONTENT, day(after));
+    fn mark(&self, index: usize, user: UserId, after: u16) {
+        self.memory.mark(index, user, CONTENT, day(after));
     }
 
     fn metric(&self, name: &str) -> u64 {

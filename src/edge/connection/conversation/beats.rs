@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use super::Conversation;
 use super::state::State;
-use crate::domain::ingest::source::Source;
-use crate::edge::protocol::frame::{Beats, ServerFrame};
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::reward_notice::RewardNotice;
+use crate::protocol::frame::{Beats, ServerFrame};
+use domain::ingest::source::Source;
+use model::rewards::claim::ClaimKey;
+use model::rewards::reward_notice::RewardNotice;
 
 impl Conversation {
     pub(super) fn take_beats(&mut self, seq: u32, beats: &Beats, now: Instant) {
@@ -30,9 +30,9 @@ impl Conversation {
             self.beats.due.get_or_insert(now + delay);
         }
         if self.beats.frames.slots() == 0 || !self.beats.rejected.is_empty() {
-            self.say_acks(now);
+            self.send_acks(now);
         }
-        self.be_patient();
+        self.defer_acks();
     }
 
     /// Until when the only beat of a frame may wait for later ones. `None`: not at all, since its client does not allow
@@ -53,15 +53,15 @@ impl Conversation {
     }
 
     /// Tells the inbox when its answers may wait for this conversation's own clock.
-    pub(super) fn be_patient(&mut self) {
+    pub(super) fn defer_acks(&mut self) {
         let patient = self.beats.due.is_some() && self.listens();
         if patient != self.beats.patient {
             self.beats.patient = patient;
-            self.inbox().be_patient(patient);
+            self.inbox().defer_acks(patient);
         }
     }
 
-    pub(super) fn say_acks(&mut self, now: Instant) {
+    pub(super) fn send_acks(&mut self, now: Instant) {
         let flag = || self.decisions.flag(self.context.connect_lookup.day_at(now));
         self.replies.add(self.beats.ack(flag).map(ServerFrame::Ack));
     }

@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
-use super::state::HeldFrame;
+use super::read::Read;
+use super::state::{Busy, HeldFrame};
 use super::{Conversation, OPERATION_TIMEOUT};
-use crate::domain::ingest::submit_queue::SubmitQueue;
-use crate::edge::connection::close::CloseReason;
-use crate::edge::protocol::frame::{ClientFrame, DecodeError, ErrorCode, Operation};
-use crate::edge::protocol::json;
+use crate::connection::close::CloseReason;
+use crate::protocol::frame::{ClientFrame, DecodeError, ErrorCode, Operation};
+use crate::protocol::json;
+use domain::ingest::submit_queue::SubmitQueue;
 
 /// Uncommitted beats of a connection, for each slot that it may have: slots keep their beats.
 const BEATS_PER_SLOT: usize = 4;
@@ -15,7 +16,7 @@ const BEATS_PER_SLOT: usize = 4;
 impl Conversation {
     /// Handles one message; a long one waits for its turn. Does nothing unless the conversation
     /// [listens](Self::listens).
-    pub fn hear(&mut self, text: &str, now: Instant) {
+    pub fn receive(&mut self, text: &str, now: Instant) {
         if !self.listens() {
             return;
         }
@@ -74,7 +75,8 @@ impl Conversation {
                 let fits = slots + more <= most && beats_fit;
                 (fits || slots == 0) && self.intake().submit_queue.has_room()
             }
-            Operation::Hello(_) | Operation::Token { .. } => true,
+            // A token that waits for its key is kept as a read is.
+            Operation::Hello(_) | Operation::Token { .. } => self.state.read().is_none() || !self.lacks_key(operation),
             _ => slots == 0 && self.state.read().is_none(),
         }
     }
@@ -83,9 +85,20 @@ impl Conversation {
         let seq = frame.seq;
         match frame.operation {
             Operation::Beats(beats) => self.take_beats(seq, &beats, now),
-            Operation::Hello(hello) => self.hello(seq, hello, now),
-            Operation::Token { token } => self.token(seq, token.expose(), now),
+            Operation::Hello(_) | Operation::Token { .. } => match self.awaited_key(&frame.operation) {
+                Some(published) => self.state.begin(Busy::Reading(Read::of_key(published, frame))),
+                None => self.renewal(frame, now),
+            },
             operation => self.request(seq, operation, now),
+        }
+    }
+
+    /// A hello, or another token, that can be judged.
+    pub(super) fn renewal(&mut self, frame: ClientFrame, now: Instant) {
+        match frame.operation {
+            Operation::Hello(hello) => self.hello(frame.seq, hello, now),
+            Operation::Token { token } => self.token(frame.seq, token.expose(), now),
+            operation => self.request(frame.seq, operation, now),
         }
     }
 }

@@ -5,9 +5,9 @@ use std::time::Instant;
 use super::Conversation;
 use super::OPERATION_TIMEOUT;
 use super::state::{Held, HeldFrame};
-use crate::domain::ingest::submit_queue::LargeFramePermit;
-use crate::edge::protocol::frame::{ClientFrame, Operation};
-use crate::edge::protocol::json;
+use crate::protocol::frame::{ClientFrame, Operation};
+use crate::protocol::json;
+use domain::ingest::submit_queue::LargeFramePermit;
 
 impl Conversation {
     /// Takes in the long message that has waited for it.

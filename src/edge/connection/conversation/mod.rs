@@ -28,17 +28,17 @@ use token_expiry::TokenExpiry;
 use unacked_frames::UnackedFrames;
 
 use super::close::CloseReason;
-use crate::domain::devices::inbox::Inbox;
-use crate::domain::devices::presence::Registration;
-use crate::domain::ingest::intake::Intake;
-use crate::domain::ingest::lanes::Lane;
-use crate::domain::rewards::decisions::Decisions;
-use crate::edge::auth::token::Identity;
-use crate::edge::context::ConnectionContext;
-use crate::edge::protocol::frame::{Answer, ErrorCode, Hello, ServerFrame};
-use crate::model::ids::{ConnectionId, UserId};
-use crate::model::push::Push;
-use crate::model::rewards::day::Day;
+use crate::auth::token::Identity;
+use crate::context::ConnectionContext;
+use crate::protocol::frame::{Answer, ErrorCode, Hello, ServerFrame};
+use domain::devices::inbox::Inbox;
+use domain::devices::presence::Registration;
+use domain::ingest::intake::Intake;
+use domain::ingest::lanes::Lane;
+use domain::rewards::decisions::Decisions;
+use model::ids::{ConnectionId, UserId};
+use model::push::Push;
+use model::rewards::day::Day;
 
 /// Invalid frames in a row before the socket is closed.
 pub const STRIKES_MAX: u8 = 3;
@@ -113,7 +113,7 @@ impl Conversation {
     }
 
     /// Whether the client has sent a frame.
-    pub fn has_heard(&self) -> bool {
+    pub fn has_received(&self) -> bool {
         self.seq > 0
     }
 
@@ -141,7 +141,7 @@ impl Conversation {
         let due = self.beats.due.is_none_or(|due| now >= due);
         let closes = batch.close_request.is_some();
         if batch.urgent || due || !self.beats.rejected.is_empty() || !self.listens() || closes {
-            self.say_acks(now);
+            self.send_acks(now);
         }
         self.replies.add(claims.into_iter().map(ServerFrame::Reward));
         if let Some(outcome) = batch.order {
@@ -152,11 +152,11 @@ impl Conversation {
         if let Some(close_request) = batch.close_request {
             self.end_now(close_request.into());
         }
-        // What waits for a commit must not wait for later beats.
+        // A conversation that waits for a commit must not wait for later beats.
         if !self.listens() || self.hurries() {
             self.release_beats();
         }
-        self.be_patient();
+        self.defer_acks();
     }
 
     /// Whether the end of the token ends it now. `all_read`: nothing more is there to be read.
@@ -170,7 +170,7 @@ impl Conversation {
 
     /// Makes all acks immediate from now on; no list waits for its turn.
     pub fn hurry(&mut self, now: Instant) {
-        self.forsake_waiting_list(now);
+        self.cancel_waiting_list(now);
         self.ack_delay = None;
         self.beats.due = None;
     }
@@ -180,11 +180,11 @@ impl Conversation {
     }
 
     /// Takes the next frame to send.
-    pub fn say(&mut self) -> Option<ServerFrame> {
+    pub fn next_frame(&mut self) -> Option<ServerFrame> {
         self.replies.next()
     }
 
-    pub fn has_to_say(&self) -> bool {
+    pub fn has_frames(&self) -> bool {
         !self.replies.is_empty()
     }
 
@@ -231,7 +231,7 @@ impl Conversation {
     }
 
     /// Ends the conversation. Beats that were held are committed.
-    pub fn part(self) {
+    pub fn close(self) {
         self.intake().submit_queue.leave(self.connection());
     }
 
@@ -241,7 +241,7 @@ impl Conversation {
     }
 
     fn end_later(&mut self, reason: CloseReason, now: Instant) {
-        self.forsake_waiting_list(now);
+        self.cancel_waiting_list(now);
         self.state.close_later(reason);
     }
 

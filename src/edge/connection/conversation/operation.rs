@@ -2,16 +2,16 @@
 
 use futures_util::future::BoxFuture;
 
-use crate::domain::history::History;
-use crate::domain::store_reads::Unavailable;
-use crate::edge::limits::list_limiter::ListPermit;
-use crate::edge::protocol::cursor;
-use crate::edge::protocol::frame::{Answer, Cursor, Operation};
-use crate::model::change::Action;
-use crate::model::ids::UserId;
-use crate::model::page::ListRequest;
+use crate::limits::list_limiter::ListPermit;
+use crate::protocol::cursor;
+use crate::protocol::frame::{Answer, Cursor, Operation};
+use domain::history::History;
+use domain::store_reads::Unavailable;
+use model::change::Action;
+use model::ids::UserId;
+use model::page::ListRequest;
 
-/// What an operation asks for.
+/// The work that an operation asks for.
 pub enum Request {
     /// Read, and answer.
     Read(BoxFuture<'static, Result<Answer, Unavailable>>),

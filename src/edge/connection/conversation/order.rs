@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use super::operation;
-use crate::edge::protocol::frame::Answer;
-use crate::model::change::{Action, Outcome};
+use crate::protocol::frame::Answer;
+use model::change::{Action, Outcome};
 
 /// Nothing more is read of the connection until it is committed, or has waited too long.
 pub struct Order {
@@ -16,7 +16,7 @@ pub struct Order {
 
 /// Why it was not done.
 pub enum Refusal {
-    /// What was wrong with the frame.
+    /// The frame was invalid, for this reason.
     Invalid(String),
     Unavailable,
 }

@@ -1,16 +1,16 @@
-//! A read that is under way, or a list that waits for its turn.
+//! A read that is under way, a list that waits for its turn, or a token that waits for its key.
 
 use std::task::{Context, Poll, ready};
 
 use futures_util::future::BoxFuture;
 
 use super::operation;
-use crate::domain::history::History;
-use crate::domain::store_reads::Unavailable;
-use crate::edge::limits::list_limiter::ListPermit;
-use crate::edge::protocol::frame::Answer;
-use crate::model::ids::UserId;
-use crate::model::page::ListRequest;
+use crate::limits::list_limiter::ListPermit;
+use crate::protocol::frame::{Answer, ClientFrame};
+use domain::history::History;
+use domain::store_reads::Unavailable;
+use model::ids::UserId;
+use model::page::ListRequest;
 
 pub struct Read {
     pub seq: u32,
@@ -18,11 +18,20 @@ pub struct Read {
 }
 
 enum Stage {
+    /// The key of a token may be published by now.
+    Key(BoxFuture<'static, ()>, Option<Box<ClientFrame>>),
     Waits(BoxFuture<'static, Result<ListPermit, Unavailable>>, Box<WaitingList>),
     Reads(BoxFuture<'static, Result<Answer, Unavailable>>),
 }
 
-/// What is listed when the turn comes.
+/// The end of a read.
+pub enum Done {
+    Answer(Result<Answer, Unavailable>),
+    /// The token of this frame can be judged.
+    Renewal(Box<ClientFrame>),
+}
+
+/// A list that waits for its turn.
 pub struct WaitingList {
     pub history: History,
     pub user: UserId,
@@ -39,6 +48,11 @@ impl WaitingList {
 impl Read {
     pub fn new(seq: u32, answer: BoxFuture<'static, Result<Answer, Unavailable>>) -> Box<Self> {
         Box::new(Read { seq, stage: Stage::Reads(answer) })
+    }
+
+    /// Of a frame with a token.
+    pub fn of_key(published: BoxFuture<'static, ()>, frame: ClientFrame) -> Box<Self> {
+        Box::new(Read { seq: frame.seq, stage: Stage::Key(published, Some(Box::new(frame))) })
     }
 
     pub fn list(seq: u32, list: &WaitingList, permit: ListPermit) -> Box<Self> {
@@ -58,13 +72,18 @@ impl Read {
         matches!(self.stage, Stage::Waits(..))
     }
 
-    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Answer, Unavailable>> {
+    /// Not to be called again once it is done.
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Done> {
         loop {
             match &mut self.stage {
-                Stage::Reads(answer) => return answer.as_mut().poll(cx),
+                Stage::Reads(answer) => return answer.as_mut().poll(cx).map(Done::Answer),
+                Stage::Key(published, frame) => {
+                    ready!(published.as_mut().poll(cx));
+                    return Poll::Ready(frame.take().map_or(Done::Answer(Err(Unavailable)), Done::Renewal));
+                }
                 Stage::Waits(permit, list) => match ready!(permit.as_mut().poll(cx)) {
                     Ok(permit) => self.stage = list.begin(permit),
-                    Err(late) => return Poll::Ready(Err(late)),
+                    Err(late) => return Poll::Ready(Done::Answer(Err(late))),
                 },
             }
         }

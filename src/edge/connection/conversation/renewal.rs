@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
+
 use super::Conversation;
-use crate::edge::auth::TokenError;
-use crate::edge::connection::close::CloseReason;
-use crate::edge::context::ConnectionContext;
-use crate::edge::protocol::frame::{Answer, Hello};
+use crate::auth::TokenError;
+use crate::connection::close::CloseReason;
+use crate::context::ConnectionContext;
+use crate::protocol::frame::{Answer, Hello, Operation};
 
 const OTHER_USER: &str = "is not of the user of this connection";
 const SENT_AWAY: &str = "is revoked, or its user was kicked a moment ago";
@@ -37,6 +39,16 @@ impl Conversation {
         }
     }
 
+    /// Something to wait for before the token of the operation is judged.
+    pub(super) fn awaited_key(&self, operation: &Operation) -> Option<BoxFuture<'static, ()>> {
+        self.context.authenticator.awaited_key(token_of(operation)?)
+    }
+
+    /// Whether the operation has a token that names an unknown key.
+    pub(super) fn lacks_key(&self, operation: &Operation) -> bool {
+        token_of(operation).is_some_and(|token| self.context.authenticator.lacks_key(token))
+    }
+
     /// Takes over the end of a token that is good and of the same user; returns it (milliseconds since 1970), or what
     /// is wrong.
     fn renew(&mut self, token: &str, now: Instant) -> Result<u64, &'static str> {
@@ -55,6 +67,14 @@ impl Conversation {
         }
         self.token_expiry.renew(&identity, now, wall);
         Ok(identity.expires_ms)
+    }
+}
+
+fn token_of(operation: &Operation) -> Option<&str> {
+    match operation {
+        Operation::Hello(hello) => hello.token.as_ref().map(|token| token.expose()),
+        Operation::Token { token } => Some(token.expose()),
+        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::edge::protocol::frame::{Answer, ErrorCode, ServerFrame};
+use crate::protocol::frame::{Answer, ErrorCode, ServerFrame};
 
 #[derive(Default)]
 pub struct Replies(VecDeque<ServerFrame>);

@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use super::operation::Request;
 use super::order::{Order, Refusal};
-use super::read::{Read, WaitingList};
+use super::read::{Done, Read, WaitingList};
 use super::state::Busy;
 use super::{Conversation, OPERATION_TIMEOUT};
-use crate::domain::store_reads::Unavailable;
-use crate::edge::protocol::frame::{ErrorCode, Operation};
-use crate::model::change::Outcome;
-use crate::model::page::ListRequest;
+use crate::protocol::frame::{ErrorCode, Operation};
+use domain::store_reads::Unavailable;
+use model::change::Outcome;
+use model::page::ListRequest;
 
 impl Conversation {
     pub(super) fn request(&mut self, seq: u32, operation: Operation, now: Instant) {
@@ -56,7 +56,7 @@ impl Conversation {
     pub fn poll_read(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
         let Some(read) = self.state.read_mut() else { return false };
         let (seq, waited) = (read.seq, read.waits());
-        let Poll::Ready(answer) = read.poll(cx) else {
+        let Poll::Ready(done) = read.poll(cx) else {
             let begins = waited && !read.waits();
             if begins {
                 self.state.list_begins();
@@ -64,15 +64,16 @@ impl Conversation {
             return begins;
         };
         self.state.end_read(now + OPERATION_TIMEOUT);
-        match answer {
-            Ok(answer) => self.succeed(seq, answer),
-            Err(Unavailable) => self.replies.unavailable(seq),
+        match done {
+            Done::Answer(Ok(answer)) => self.succeed(seq, answer),
+            Done::Answer(Err(Unavailable)) => self.replies.unavailable(seq),
+            Done::Renewal(frame) => self.renewal(*frame, now),
         }
         true
     }
 
     /// The end of a socket waits for what it reads, but not for the turn of a list.
-    pub(super) fn forsake_waiting_list(&mut self, now: Instant) {
+    pub(super) fn cancel_waiting_list(&mut self, now: Instant) {
         if let Some(list) = self.state.read().filter(|read| read.waits()) {
             self.replies.unavailable(list.seq);
             self.state.end_read(now + OPERATION_TIMEOUT);

@@ -30,9 +30,9 @@ use std::time::Instant;
 
 use super::order::Order;
 use super::read::Read;
-use crate::domain::ingest::submit_queue::LargeFramePermit;
-use crate::edge::connection::close::CloseReason;
-use crate::edge::protocol::frame::{ClientFrame, Operation};
+use crate::connection::close::CloseReason;
+use crate::protocol::frame::{ClientFrame, Operation};
+use domain::ingest::submit_queue::LargeFramePermit;
 
 pub enum State {
     /// Beats may wait for their commit.

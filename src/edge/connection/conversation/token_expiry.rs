@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::edge::auth::token::Identity;
+use crate::auth::token::Identity;
 
 /// The least life of an authenticated socket, however short its token.
 const LIFE_MIN: Duration = Duration::from_secs(5);
@@ -61,12 +61,12 @@ fn moment_of(identity: &Identity, now: Instant, wall: u64) -> Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ids::UserId;
-    use crate::model::revocation::TokenMark;
+    use model::ids::UserId;
+    use model::revocation::TokenMark;
 
     const WALL: u64 = 1_795_150_000_000;
 
-    /// Of a token that ends so many seconds from now.
+    /// The identity in a token that ends so many seconds from now.
     fn identity(seconds: u64) -> Identity {
         Identity { user: UserId(1), expires_ms: WALL + seconds * 1000, token: TokenMark::default() }
     }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::time::Instant;
 
-use crate::domain::devices::inbox::Rejected;
-use crate::domain::ingest::ack::Unacked;
-use crate::edge::protocol::frame::{Ack, Rejection};
-use crate::model::rewards::day::Day;
+use crate::protocol::frame::{Ack, Rejection};
+use domain::devices::inbox::Rejected;
+use domain::ingest::ack::Unacked;
+use model::rewards::day::Day;
 
 /// Records that accompany the rejections of one frame.
 const RECORDS_MAX: u32 = 64;
@@ -30,7 +30,7 @@ impl UnackedFrames {
     /// `flag`: today, if all rules are decided for the user.
     pub fn ack(&mut self, flag: impl FnOnce() -> Option<Day>) -> Option<Ack> {
         let seq = self.frames.acked();
-        // What is not committed by now is acked with its commit.
+        // Frames that are not committed by now are acked with their commit.
         self.due = None;
         if seq == self.said && self.rejected.is_empty() {
             return None;
@@ -43,10 +43,10 @@ impl UnackedFrames {
             *count <= RECORDS_MAX
         };
         let rejection = |rejected: Rejected| Rejection {
-            seq: Some(rejected.place.seq),
-            index: rejected.place.index,
+            seq: Some(rejected.beat_ref.seq),
+            index: rejected.beat_ref.index,
             reason: rejected.reason,
-            record: rejected.record.filter(|_| is_among_the_first(rejected.place.seq)),
+            record: rejected.record.filter(|_| is_among_the_first(rejected.beat_ref.seq)),
         };
         let rejected = std::mem::take(&mut self.rejected).into_iter().map(rejection).collect();
         Some(Ack { seq, flag: flag(), rejected, now: self.clock.take().map(NonZeroU64::get) })

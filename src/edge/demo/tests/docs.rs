@@ -14,7 +14,7 @@ async fn page(path: &str) -> String {
     String::from_utf8(body.to_vec()).expect("UTF-8")
 }
 
-/// What stands between the quotes after this, everywhere.
+/// Every value of this attribute in the page, without its quotes.
 fn values<'a>(page: &'a str, attribute: &str) -> Vec<&'a str> {
     page.split(attribute).skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }

@@ -1,8 +1,8 @@
 //! The stream of history packs.
 
 use super::*;
-use crate::domain::history_packs::feed::{DeliveredPack, PackFeed};
-use crate::model::shard::Region;
+use domain::history_packs::feed::{DeliveredPack, PackFeed};
+use model::shard::Region;
 
 /// The next one.
 async fn piece(stream: &mut Body) -> Bytes {

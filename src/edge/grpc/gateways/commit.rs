@@ -11,23 +11,23 @@ use tokio::time::{timeout, timeout_at};
 use tonic::Status;
 
 use super::{GatewayService, LOOK_INTERVAL, malformed, status};
-use crate::domain::devices::inbox::{CloseRequest, Inbox, Rejected, WrittenBeat};
-use crate::domain::devices::ready_list::Notifier;
-use crate::domain::gateway_messages::changes::{self, Sent, SentChange};
-use crate::domain::gateway_messages::{answers, encode_day, revocations, wire};
-use crate::domain::ingest::health::StoreHealth;
-use crate::domain::ingest::source::Source;
-use crate::domain::revocations::{Revocations, Unchanged};
-use crate::domain::rewards::decisions::Decisions;
-use crate::edge::context::ConnectionContext;
-use crate::edge::grpc::gate::Deadline;
-use crate::model::change::Outcome;
-use crate::model::ids::GatewayId;
-use crate::model::revocation::Revocation;
-use crate::model::rewards::reward_notice::RewardNotice;
-use crate::model::rule::{Reason, Verdict};
-use crate::model::sender::Sender;
-use crate::model::shard::{Shard, Shards};
+use crate::context::ConnectionContext;
+use crate::grpc::gate::Deadline;
+use domain::devices::inbox::{CloseRequest, Inbox, Rejected, WrittenBeat};
+use domain::devices::ready_list::Notifier;
+use domain::gateway_messages::changes::{self, Sent, SentChange};
+use domain::gateway_messages::{answers, encode_day, revocations, wire};
+use domain::ingest::health::StoreHealth;
+use domain::ingest::source::Source;
+use domain::revocations::{Revocations, Unchanged};
+use domain::rewards::decisions::Decisions;
+use model::change::Outcome;
+use model::ids::GatewayId;
+use model::revocation::Revocation;
+use model::rewards::reward_notice::RewardNotice;
+use model::rule::{Reason, Verdict};
+use model::sender::Sender;
+use model::shard::{Shard, Shards};
 
 /// Changes of one call. A gateway sends fewer.
 const CHANGES_MAX: usize = 16_384;
@@ -65,7 +65,7 @@ pub async fn commit(
     let notify = Arc::new(Notify::new());
     let mut pending: Vec<Pending> =
         changes.into_iter().map(|change| hand_in(service, gateway, change, &notify)).collect();
-    // What is late says so of itself.
+    // A late change is answered as such, so the timeout itself is ignored.
     let _late = timeout_at(deadline.answer_by(), answered(&mut pending, &notify, health)).await;
     forget_views(context, &mut pending).await;
     let answers = pending.into_iter().map(|pending| answers::encode(&pending.answer())).collect();
@@ -117,7 +117,7 @@ fn hand_in(service: &GatewayService, gateway: GatewayId, change: SentChange, not
     pending
 }
 
-/// Until every change is that was handed in, or all that are not wait for a store that is away.
+/// Waits until every accepted change is answered, or until those that are not wait for a store that is away.
 async fn answered(pending: &mut [Pending], notify: &Notify, health: &StoreHealth) {
     let waits = |pending: &Pending| pending.open > 0 && pending.inbox.is_some();
     while pending.iter().any(waits) {
@@ -179,18 +179,18 @@ impl Pending {
 
 /// The verdict on the beat that speaks for all, and the number of newer ones, which were made while recording was paused.
 fn verdict(beats: usize, mut rejected: Vec<Rejected>, written: &[WrittenBeat]) -> (Verdict, usize) {
-    let place_of = |rejected: &Rejected| rejected.place.index as usize;
-    let is_paused = |place: usize| {
-        rejected.iter().any(|rejected| place_of(rejected) == place && rejected.reason == Reason::NotRecording)
+    let index_of = |rejected: &Rejected| rejected.beat_ref.index as usize;
+    let is_paused = |index: usize| {
+        rejected.iter().any(|rejected| index_of(rejected) == index && rejected.reason == Reason::NotRecording)
     };
     // The oldest keeps its verdict, whatever it is.
-    let skipped = (1..beats).rev().take_while(|place| is_paused(*place)).count();
-    let place = (beats - 1) - skipped;
-    if let Some(found) = rejected.iter().position(|rejected| place_of(rejected) == place) {
+    let skipped = (1..beats).rev().take_while(|index| is_paused(*index)).count();
+    let index = (beats - 1) - skipped;
+    if let Some(found) = rejected.iter().position(|rejected| index_of(rejected) == index) {
         let Rejected { reason, record, .. } = rejected.swap_remove(found);
         return (Verdict::Rejected { reason, record }, skipped);
     }
-    let written = written.iter().find(|written| written.place.index as usize == place);
+    let written = written.iter().find(|written| written.beat_ref.index as usize == index);
     (
         written
             .map_or(Verdict::Same, |written| Verdict::Written { steady: written.steady, kept_dur: written.kept_dur }),
@@ -229,14 +229,14 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::devices::inbox::BeatRef;
+    use domain::devices::inbox::BeatRef;
 
     fn rejected(index: u32, reason: Reason) -> Rejected {
-        Rejected { place: BeatRef { seq: 0, index }, reason, record: None }
+        Rejected { beat_ref: BeatRef { seq: 0, index }, reason, record: None }
     }
 
     fn written(index: u32, steady: bool) -> WrittenBeat {
-        WrittenBeat { place: BeatRef { seq: 0, index }, steady, kept_dur: 0 }
+        WrittenBeat { beat_ref: BeatRef { seq: 0, index }, steady, kept_dur: 0 }
     }
 
     #[test]

@@ -10,12 +10,12 @@ use tokio::time::{Interval, interval};
 use tonic::{Status, Streaming};
 
 use super::{GatewayService, LOOK_INTERVAL, StoreState};
-use crate::domain::devices::gateways::{Message, Stream};
-use crate::domain::gateway_messages::encode_day;
-use crate::domain::gateway_messages::wire::follow_event::Event;
-use crate::domain::gateway_messages::wire::{Away, FollowEvent, FollowRequest, Hello};
-use crate::model::ids::{GatewayId, UserId};
-use crate::model::shard::Shard;
+use domain::devices::gateways::{Message, Stream};
+use domain::gateway_messages::encode_day;
+use domain::gateway_messages::wire::follow_event::Event;
+use domain::gateway_messages::wire::{Away, FollowEvent, FollowRequest, Hello};
+use model::ids::{GatewayId, UserId};
+use model::shard::Shard;
 
 /// The way to the gateway.
 struct Outgoing {
@@ -23,7 +23,7 @@ struct Outgoing {
     /// The begin of a drain; `None`: the gateway knows of it.
     ending: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     store: StoreState,
-    /// What the gateway was told last.
+    /// The shards that the gateway was last told to be away.
     away: Vec<Shard>,
     look: Interval,
 }
@@ -48,11 +48,11 @@ pub async fn follow(
     let (store, away) = (service.store.clone(), service.store.away());
     let hello = Hello {
         away: Some(encode_away(&away)),
-        store: service.behind.store.clone(),
+        store: service.backing.store.clone(),
         today: encode_day(Some(service.context.connect_lookup.today())),
-        rules_per_user: service.behind.rules_per_user,
-        rules_per_content: service.behind.rules_per_content,
-        settings: service.behind.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        rules_per_user: service.backing.rules_per_user,
+        rules_per_content: service.backing.rules_per_content,
+        settings: service.backing.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
     };
     let look = interval(LOOK_INTERVAL);
     let outgoing = Outgoing { messages, ending: Some(Box::pin(stop.ending())), store, away, look };

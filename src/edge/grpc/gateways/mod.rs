@@ -6,6 +6,7 @@
 
 mod commit;
 mod follow;
+mod forwarded;
 mod reads;
 
 use std::collections::BTreeMap;
@@ -15,19 +16,20 @@ use std::time::Duration;
 use futures_util::stream::BoxStream;
 use tonic::{Request, Response, Status, Streaming};
 
+pub use self::forwarded::Routes;
 use super::caller::Caller;
 use super::service::taken;
 use super::status;
-use crate::domain::devices::gateways::{Gateways, decode_announcement};
-use crate::domain::gateway_messages::wire::gateways_server::Gateways as Served;
-use crate::domain::gateway_messages::{Malformed, wire};
-use crate::domain::ingest::health::StoreHealth;
-use crate::domain::revocations::Revocations;
-use crate::domain::stored_users::Users;
-use crate::domain::time::guard::ClockStatus;
-use crate::edge::context::ConnectionContext;
-use crate::model::ids::GatewayId;
-use crate::model::shard::{Shard, Shards};
+use crate::context::ConnectionContext;
+use domain::devices::gateways::{Gateways, decode_announcement};
+use domain::gateway_messages::wire::gateways_server::Gateways as Served;
+use domain::gateway_messages::{Malformed, wire};
+use domain::ingest::health::StoreHealth;
+use domain::revocations::Revocations;
+use domain::stored_users::Users;
+use domain::time::guard::ClockStatus;
+use model::ids::GatewayId;
+use model::shard::{Shard, Shards};
 
 /// How often a service looks whether its store is away.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
@@ -40,20 +42,21 @@ pub struct GatewayService {
     pub users: Users,
     pub gateways: Arc<Gateways>,
     pub revocations: Arc<Revocations>,
-    pub behind: Behind,
+    pub backing: Backing,
     pub store: StoreState,
+    pub routes: Routes,
 }
 
-/// What the service can commit to.
+/// The state of the store to which the service commits.
 #[derive(Clone)]
 pub struct StoreState {
     pub health: Arc<StoreHealth>,
     pub clock_status: ClockStatus,
 }
 
-/// What is behind the service.
+/// The store and the settings behind the service.
 #[derive(Clone)]
-pub struct Behind {
+pub struct Backing {
     /// Names the store. Services with one name share it.
     pub store: String,
     pub rules_per_user: bool,
@@ -169,5 +172,9 @@ impl Served for GatewayService {
         request: Request<wire::TakeBackRequest>,
     ) -> Result<Response<wire::TakeBackResponse>, Status> {
         commit::take_back(&self.revocations, entered(request)?).await.map(Response::new)
+    }
+
+    async fn forward(&self, request: Request<wire::ForwardRequest>) -> Result<Response<wire::ForwardResponse>, Status> {
+        self.routes.answer(entered(request)?).await.map(Response::new)
     }
 }

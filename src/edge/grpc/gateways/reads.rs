@@ -6,12 +6,12 @@ use tonic::Status;
 
 use super::commit::blocking;
 use super::{malformed, status};
-use crate::domain::gateway_messages::{claims, decode_contents, encode_day, pages, records, revocations, wire};
-use crate::domain::revocations::Revocations;
-use crate::domain::stored_users::Users;
-use crate::edge::context::ConnectionContext;
-use crate::model::ids::UserId;
-use crate::model::rows_read::RowsRead;
+use crate::context::ConnectionContext;
+use domain::gateway_messages::{claims, decode_contents, encode_day, pages, records, revocations, wire};
+use domain::revocations::Revocations;
+use domain::stored_users::Users;
+use model::ids::UserId;
+use model::rows_read::RowsRead;
 
 pub async fn get(context: &ConnectionContext, request: wire::GetRequest) -> Result<wire::GetResponse, Status> {
     let contents = decode_contents(&request.contents).map_err(malformed)?;

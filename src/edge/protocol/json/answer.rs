@@ -6,14 +6,14 @@ use serde::Serialize;
 
 use super::encode::text_of;
 use super::record::{RecordView, RecordingView, RecordsView, RejectionsView, RewardView, Shown};
-use crate::domain::devices::client::ListedConnection;
-use crate::edge::protocol::frame::Rejection;
-use crate::model::ids::{ConnectionId, UserId};
-use crate::model::mid_hash::HashedMid;
-use crate::model::reading::Reading;
-use crate::model::record::Record;
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::day::Day;
+use crate::protocol::frame::Rejection;
+use domain::devices::client::ListedConnection;
+use model::ids::{ConnectionId, UserId};
+use model::mid_hash::HashedMid;
+use model::reading::Reading;
+use model::record::Record;
+use model::rewards::claim::ClaimKey;
+use model::rewards::day::Day;
 
 #[derive(Serialize)]
 struct BeatsView<'a> {

@@ -1,17 +1,20 @@
 //! The bodies of HTTP requests.
+//!
+//! A client's body may have fields of a later protocol, which are ignored, as in a frame. An operator's call is refused
+//! if it has an unknown field: it must not be done in part.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::fault::{Fault, tracked};
 use super::number::{Id, Millis};
-use super::operation::{BeatList, GetShape, Name, at_most};
+use super::operation::{BeatList, ContentList, Name, at_most};
 use super::shape::Object;
 use super::text::{ConnectionName, Flag};
-use crate::edge::protocol::frame::{Beats, DecodeError, FrameLimits};
-use crate::model::ids::{ConnectionId, Content, UserId};
+use crate::protocol::frame::{Beats, DecodeError, FrameLimits};
+use model::ids::{ConnectionId, Content, UserId};
 
-/// Of `POST /v1/beats`.
+/// The body of `POST /v1/beats`.
 #[derive(Debug, PartialEq)]
 pub struct BeatsBody {
     pub beats: Beats,
@@ -20,7 +23,7 @@ pub struct BeatsBody {
     pub connection: Option<ConnectionId>,
 }
 
-/// Of `PUT /v1/recording`.
+/// The body of `PUT /v1/recording`.
 #[derive(Debug, PartialEq)]
 pub struct RecordingBody {
     pub paused: bool,
@@ -39,13 +42,17 @@ struct BeatsBodyShape {
 }
 
 #[derive(Deserialize)]
+struct GetBodyShape {
+    items: ContentList,
+}
+
+#[derive(Deserialize)]
 struct RecordingBodyShape {
     paused: bool,
     at: Option<Millis>,
     connection: Option<ConnectionName>,
 }
 
-/// Unknown fields are refused: an operator's call must not be applied in part.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct UserBodyShape {
@@ -62,9 +69,9 @@ pub fn decode_beats_body(body: &[u8], limits: &FrameLimits) -> Result<BeatsBody,
     })
 }
 
-/// Of `POST /v1/history/get`.
+/// Decodes the body of `POST /v1/history/get` and `POST /v1/views/get`.
 pub fn decode_get_body(body: &[u8], limits: &FrameLimits) -> Result<Vec<Content>, DecodeError> {
-    let shape: GetShape = object(body)?;
+    let shape: GetBodyShape = object(body)?;
     at_most(shape.items.items, limits.items).map_err(answer)
 }
 
@@ -77,7 +84,7 @@ pub fn decode_recording_body(body: &[u8]) -> Result<RecordingBody, DecodeError> 
     })
 }
 
-/// Of the control listener's `POST /v1/kick` and `POST /v1/erase`.
+/// Decodes the body of the control listener's `POST /v1/kick` and `POST /v1/erase`.
 pub fn decode_user_body(body: &[u8]) -> Result<UserId, DecodeError> {
     let shape: UserBodyShape = object(body)?;
     Ok(UserId(shape.mid.0))
@@ -101,7 +108,7 @@ fn answer(fault: Fault) -> DecodeError {
 mod tests {
     use super::super::decode_tests::LIMITS;
     use super::*;
-    use crate::edge::protocol::frame::ErrorCode;
+    use crate::protocol::frame::ErrorCode;
 
     const BEAT: &str = r#"{"kind":1,"oid":"100","pos":7,"state":"playing","session":"8","at":9}"#;
 

@@ -11,9 +11,9 @@ use super::encode::text_of;
 use super::fault::Fault;
 use super::number::{EXACT_MAX, Integer};
 use super::query::given;
-use crate::edge::protocol::frame::DecodeError;
-use crate::model::counters::direct::DirectCounter;
-use crate::model::counters::{CounterKey, Difference, Recount, RecountState};
+use crate::protocol::frame::DecodeError;
+use model::counters::direct::DirectCounter;
+use model::counters::{CounterKey, Difference, Recount, RecountState};
 
 /// Keys of one request.
 const KEYS_MAX: usize = 500;
@@ -21,7 +21,7 @@ const TOP_DEFAULT: u64 = 100;
 const TOP_MAX: u64 = 1_000;
 const ID_BYTES_MAX: usize = 64;
 
-/// Of `POST /v1/counters/{id}`.
+/// The body of `POST /v1/counters/{id}`.
 #[derive(Debug, PartialEq)]
 pub struct AdditionBody {
     pub key: CounterKey,
@@ -44,7 +44,7 @@ struct KeysShape {
     keys: Vec<Vec<String>>,
 }
 
-/// Of `POST /v1/counters/{id}/recount`.
+/// The body of `POST /v1/counters/{id}/recount`.
 #[derive(DeriveDeserialize)]
 #[serde(deny_unknown_fields)]
 struct RecountShape {
@@ -97,13 +97,13 @@ pub fn decode_addition(body: &[u8], parts: &[String]) -> Result<AdditionBody, De
     Ok(AdditionBody { key, by: shape.by.map_or(1, |by| by.0), id: shape.id.map(|id| id.0) })
 }
 
-/// Of `POST /v1/counters/{id}/get`.
+/// Decodes the body of `POST /v1/counters/{id}/get`.
 pub fn decode_counter_keys(body: &[u8], parts: &[String]) -> Result<Vec<CounterKey>, DecodeError> {
     let shape: KeysShape = object(body)?;
     keys_of(&shape.keys, parts)
 }
 
-/// Of `POST /v1/counters/{id}/recount`; empty: all keys.
+/// Decodes the body of `POST /v1/counters/{id}/recount`; empty: all keys.
 pub fn decode_recount(body: &[u8], parts: &[String]) -> Result<Vec<CounterKey>, DecodeError> {
     let shape: RecountShape = object(body)?;
     keys_of(&shape.keys.unwrap_or_default(), parts)
@@ -155,7 +155,7 @@ fn keys_of(given: &[Vec<String>], parts: &[String]) -> Result<Vec<CounterKey>, D
     if given.len() > KEYS_MAX {
         return Err(answer(Fault::too_many("keys", KEYS_MAX)));
     }
-    let keys = given.iter().enumerate().map(|(place, key)| key_of(key, parts, &format!("keys[{place}]")));
+    let keys = given.iter().enumerate().map(|(index, key)| key_of(key, parts, &format!("keys[{index}]")));
     keys.collect::<Result<_, _>>().map_err(answer)
 }
 
@@ -167,10 +167,10 @@ fn key_of(given: &[String], parts: &[String], path: &str) -> Result<CounterKey, 
 }
 
 fn key_of_parts(given: &[String], path: &str) -> Result<CounterKey, Fault> {
-    for (place, part) in given.iter().enumerate() {
+    for (index, part) in given.iter().enumerate() {
         if !(1..=CounterKey::PART_BYTES_MAX).contains(&part.len()) {
             let complaint = format!("must be 1 to {} bytes long", CounterKey::PART_BYTES_MAX);
-            return Err(Fault::invalid(&format!("{path}[{place}]"), complaint));
+            return Err(Fault::invalid(&format!("{path}[{index}]"), complaint));
         }
     }
     CounterKey::of(given.iter().map(String::as_str)).map_err(|error| Fault::invalid(path, error.to_string()))
@@ -241,7 +241,7 @@ impl<'de> Deserialize<'de> for RequestId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edge::protocol::frame::ErrorCode;
+    use crate::protocol::frame::ErrorCode;
 
     fn parts(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()

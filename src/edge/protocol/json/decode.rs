@@ -2,7 +2,7 @@
 
 use super::envelope::{Envelope, Outline};
 use super::fault::Fault;
-use crate::edge::protocol::frame::{ClientFrame, DecodeError, FrameLimits};
+use crate::protocol::frame::{ClientFrame, DecodeError, FrameLimits};
 
 /// Decodes one frame. Nothing of a malformed one is applied.
 pub fn decode(text: &str, limits: &FrameLimits) -> Result<ClientFrame, DecodeError> {

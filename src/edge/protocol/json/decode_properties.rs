@@ -9,13 +9,13 @@ use super::{
     ListQuery, decode_beats_body, decode_content, decode_export, decode_forgetting, decode_get_body, decode_list_query,
     decode_recording_body, decode_revoke_body, decode_revoked, decode_user_body,
 };
-use crate::edge::protocol::cursor;
-use crate::edge::protocol::frame::{Beats, ClientFrame, Cursor, Hello, Operation};
-use crate::model::beat::{Beat, State};
-use crate::model::ids::{Content, SessionId};
-use crate::model::page::{ListFilter, ListRequest, Position};
-use crate::model::rewards::day::Day;
-use crate::model::secret::Secret;
+use crate::protocol::cursor;
+use crate::protocol::frame::{Beats, ClientFrame, Cursor, Hello, Operation};
+use model::beat::{Beat, State};
+use model::ids::{Content, SessionId};
+use model::page::{ListFilter, ListRequest, Position};
+use model::rewards::day::Day;
+use model::secret::Secret;
 
 const EXACT: u64 = (1 << 53) - 1;
 const SECRET: &str = "SECRET";
@@ -26,7 +26,7 @@ fn content() -> impl Strategy<Value = Content> {
 
 fn beat() -> impl Strategy<Value = Beat> {
     let state = prop::sample::select(vec![State::Playing, State::Paused, State::Seeked, State::Ended]);
-    // Of short numbers: the last bit of a long one may be rounded.
+    // Rates are short numbers: the last bit of a long one may be rounded.
     let rate = prop_oneof![Just(1.0), any::<i16>().prop_map(|rate| f64::from(rate) / 16.0)];
     let watched = prop::option::of(0..=EXACT);
     (content(), 0..=EXACT, 0..=EXACT, state, any::<u64>(), watched, rate, 0..=EXACT).prop_map(

@@ -1,12 +1,12 @@
 //! Client frames as the protocol's page has them, and every way to get one wrong.
 
 use super::decode;
-use crate::edge::protocol::cursor;
-use crate::edge::protocol::frame::{Beats, ClientFrame, Cursor, DecodeError, ErrorCode, FrameLimits, Hello, Operation};
-use crate::model::beat::{Beat, State};
-use crate::model::ids::{Content, SessionId};
-use crate::model::page::{ListFilter, ListRequest, Position};
-use crate::model::secret::Secret;
+use crate::protocol::cursor;
+use crate::protocol::frame::{Beats, ClientFrame, Cursor, DecodeError, ErrorCode, FrameLimits, Hello, Operation};
+use model::beat::{Beat, State};
+use model::ids::{Content, SessionId};
+use model::page::{ListFilter, ListRequest, Position};
+use model::secret::Secret;
 
 pub(super) const LIMITS: FrameLimits = FrameLimits { beats: 3, items: 2, list: 200 };
 const VIDEO: Content = Content { kind: 1, oid: 100 };

@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 use super::record::{ContentsView, RecordView, RecordingView, RecordsView, RejectionsView, RewardView, Shown};
-use crate::edge::protocol::frame::{Ack, Answer, ErrorCode, ServerFrame, Welcome, WelcomeLimits};
-use crate::model::ids::ConnectionId;
-use crate::model::push::Push;
-use crate::model::reading::Reading;
-use crate::model::rewards::day::Day;
+use crate::protocol::frame::{Ack, Answer, ErrorCode, ServerFrame, Welcome, WelcomeLimits};
+use model::ids::ConnectionId;
+use model::push::Push;
+use model::reading::Reading;
+use model::rewards::day::Day;
 
 /// The frame, as one text.
 pub fn encode(frame: &ServerFrame, reading: &Reading) -> String {

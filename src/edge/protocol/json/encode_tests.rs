@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::edge::protocol::frame::{Ack, Answer, ErrorCode, Rejection, ServerFrame, Welcome, WelcomeLimits};
-use crate::model::beat::State;
-use crate::model::ids::{ConnectionId, Content, SessionId, UserId};
-use crate::model::push::Push;
-use crate::model::reading::Reading;
-use crate::model::record::Record;
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::credit::Credit;
-use crate::model::rewards::day::Day;
-use crate::model::rule::Reason;
-use crate::model::version::Version;
+use crate::protocol::frame::{Ack, Answer, ErrorCode, Rejection, ServerFrame, Welcome, WelcomeLimits};
+use model::beat::State;
+use model::ids::{ConnectionId, Content, SessionId, UserId};
+use model::push::Push;
+use model::reading::Reading;
+use model::record::Record;
+use model::rewards::claim::ClaimKey;
+use model::rewards::credit::Credit;
+use model::rewards::day::Day;
+use model::rule::Reason;
+use model::version::Version;
 
 const RECORD: &str = r#"{"kind":1,"oid":"100","pos":73200,"dur":300000,"state":"playing","session":"8311207","device":"tv-3f","watched":5000,"at":1795150000118,"progress":0.244,"finished":false,"resume":73200}"#;
 

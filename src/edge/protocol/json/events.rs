@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::fault::Fault;
 use super::number::{EXACT_MAX, Integer};
 use super::query::given;
-use crate::edge::protocol::frame::DecodeError;
-use crate::model::event_page::{EventPage, EventRequest};
-use crate::model::event_topic::EventTopic;
+use crate::protocol::frame::DecodeError;
+use model::event_page::{EventPage, EventRequest};
+use model::event_topic::EventTopic;
 
 /// `GET /v1/events?log=&after=&limit=&wait=`. An empty value is a missing one.
 pub fn decode_event_request(
@@ -55,7 +55,7 @@ fn whole<const MIN: u64>(name: &str, value: Option<&str>) -> Result<Option<u64>,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::event_page::LogPart;
+    use model::event_page::LogPart;
 
     fn asked(after: &str, limit: &str, wait: &str) -> Result<(u64, usize, u64), String> {
         let request = decode_event_request(None, Some(after), Some(limit), Some(wait));

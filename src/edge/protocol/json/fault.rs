@@ -3,8 +3,8 @@
 use serde::de::DeserializeSeed;
 use serde_path_to_error::{Path, Segment, Track};
 
-use crate::edge::protocol::frame::{DecodeError, ErrorCode};
-use crate::edge::protocol::unknown_field;
+use crate::protocol::frame::{DecodeError, ErrorCode};
+use crate::protocol::unknown_field;
 
 #[derive(Debug, PartialEq)]
 pub(super) struct Fault {
@@ -90,7 +90,7 @@ fn describe(path: String, error: &serde_json::Error) -> Fault {
         let parent = path.strip_suffix(name).map_or(&*path, |parent| parent.trim_end_matches('.'));
         return Fault::invalid(parent, unknown_field::complaint(name, &known));
     }
-    // Of a field that may be missing no `null` gets here. What a list holds is no field.
+    // A `null` gets here only for a required field. An element of a list is no field.
     if text.starts_with("invalid type: null,") && !path.is_empty() && !path.ends_with(']') {
         return Fault::invalid(&path, "is missing");
     }

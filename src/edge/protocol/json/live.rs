@@ -8,10 +8,10 @@ use super::number::{EXACT_MAX, Integer};
 use super::query::given;
 use super::record::Shown;
 use super::shares::{SharesView, shares};
-use crate::domain::live::board::LiveView;
-use crate::edge::protocol::frame::DecodeError;
-use crate::model::live::{Counts, Ranked, Ranking, Visit};
-use crate::model::visitor::{Browser, Country, DeviceClass, Os};
+use crate::protocol::frame::DecodeError;
+use domain::live::board::LiveView;
+use model::live::{Counts, Ranked, Ranking, Visit};
+use model::visitor::{Browser, Country, DeviceClass, Os};
 
 const TOP_DEFAULT: u64 = 20;
 const TOP_MAX: u64 = 100;
@@ -52,7 +52,7 @@ struct TopView {
 }
 
 #[derive(Serialize)]
-pub(super) struct RankedView {
+struct RankedView {
     kind: u16,
     oid: Shown<u64>,
     sessions: u32,
@@ -172,7 +172,7 @@ fn top(view: &LiveView, limit: usize, by: RankedBy) -> TopView {
 }
 
 impl RankedView {
-    pub(super) fn of(Ranked { content, sessions }: &Ranked) -> Self {
+    fn of(Ranked { content, sessions }: &Ranked) -> Self {
         RankedView { kind: content.kind, oid: Shown(content.oid), sessions: *sessions }
     }
 }
@@ -197,9 +197,9 @@ fn tail(view: &LiveView, limit: usize) -> TailView<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ids::Content;
-    use crate::model::live::{MINUTES, SECONDS, Shares};
-    use crate::model::visitor::Visitor;
+    use model::ids::Content;
+    use model::live::{MINUTES, SECONDS, Shares};
+    use model::visitor::Visitor;
 
     fn view() -> LiveView {
         let content = Content { kind: 1, oid: u64::MAX };
@@ -212,6 +212,7 @@ mod tests {
             kinds: vec![(1, 3), (2, 1)],
             top: Ranking { ranked, error: 1 },
             rising: Ranking { ranked: Vec::new(), error: 0 },
+            widget_users: 0,
             widget_top: Vec::new(),
             shares: Shares::default(),
             seconds: [4; SECONDS],

@@ -2,7 +2,7 @@
 
 use super::decode;
 use super::decode_tests::LIMITS;
-use crate::edge::protocol::frame::ErrorCode;
+use crate::protocol::frame::ErrorCode;
 
 /// The frame, and the seq and the message of its error.
 type Case<'a> = (&'a str, Option<u32>, &'a str);

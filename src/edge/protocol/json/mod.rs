@@ -17,6 +17,7 @@ mod encode;
 mod envelope;
 mod events;
 mod fault;
+mod import_line;
 mod live;
 mod number;
 mod operation;
@@ -53,6 +54,7 @@ pub use counters::{
 pub use decode::decode;
 pub use encode::{encode, encode_into};
 pub use events::{decode_event_request, encode_events};
+pub use import_line::{ImportLine, decode_import_line};
 pub use live::{
     RankedBy, decode_tail, decode_top, encode_live, encode_live_counts, encode_live_event, encode_series, encode_tail,
     encode_top,

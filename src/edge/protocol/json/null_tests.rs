@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::decode::{decode, decode_slowly};
 use super::decode_tests::LIMITS;
 use super::{decode_beats_body, decode_get_body, decode_recording_body, decode_revoke_body, decode_user_body};
-use crate::edge::protocol::cursor;
-use crate::edge::protocol::frame::{Cursor, DecodeError};
-use crate::model::ids::Content;
-use crate::model::page::{ListFilter, Position};
+use crate::protocol::cursor;
+use crate::protocol::frame::{Cursor, DecodeError};
+use model::ids::Content;
+use model::page::{ListFilter, Position};
 
 const CONNECTION: &str = "00000000000000ff";
 

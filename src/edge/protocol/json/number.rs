@@ -36,7 +36,7 @@ impl Default for Rate {
 }
 
 impl<const MIN: u64, const MAX: u64> Integer<MIN, MAX> {
-    /// Of a part of a URL.
+    /// Reads a part of a URL.
     pub fn from_text(text: &str) -> Result<Self, String> {
         let digits = text.strip_prefix('-').unwrap_or(text);
         if !is_digits(digits) {

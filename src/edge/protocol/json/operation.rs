@@ -8,12 +8,12 @@ use super::number::{EXACT_MAX, Id, Integer, Kind, Millis, Rate};
 use super::query::list_request;
 use super::shape::{List, Object};
 use super::text::{Flag, StateWord, Text};
-use crate::edge::protocol::cursor;
-use crate::edge::protocol::frame::{Beats, FrameLimits, Hello, Operation};
-use crate::model::beat::Beat;
-use crate::model::ids::{Content, SessionId};
-use crate::model::page::{ListFilter, ListRequest};
-use crate::model::secret::Secret;
+use crate::protocol::cursor;
+use crate::protocol::frame::{Beats, FrameLimits, Hello, Operation};
+use model::beat::Beat;
+use model::ids::{Content, SessionId};
+use model::page::{ListFilter, ListRequest};
+use model::secret::Secret;
 
 /// The names of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub(super) struct ContentShape {
 
 #[derive(Deserialize)]
 pub(super) struct GetShape {
-    pub items: ContentList,
+    items: ContentList,
 }
 
 #[derive(Deserialize)]

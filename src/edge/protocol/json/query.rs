@@ -3,11 +3,11 @@
 use super::fault::Fault;
 use super::number::{EXACT_MAX, Id, Integer, Kind, Millis};
 use super::text::ConnectionName;
-use crate::edge::protocol::cursor::{self, set_of};
-use crate::edge::protocol::frame::{DecodeError, FrameLimits};
-use crate::model::ids::{ConnectionId, Content, UserId};
-use crate::model::page::{ListFilter, ListRequest};
-use crate::model::walk::WalkRequest;
+use crate::protocol::cursor::{self, set_of};
+use crate::protocol::frame::{DecodeError, FrameLimits};
+use model::ids::{ConnectionId, Content, UserId};
+use model::page::{ListFilter, ListRequest};
+use model::walk::WalkRequest;
 
 const LIMIT_DEFAULT: u64 = 20;
 /// Records in one page of an export.
@@ -169,8 +169,8 @@ pub(super) fn given(value: Option<&str>) -> Option<&str> {
 mod tests {
     use super::super::decode_tests::LIMITS;
     use super::*;
-    use crate::edge::protocol::frame::Cursor;
-    use crate::model::page::Position;
+    use crate::protocol::frame::Cursor;
+    use model::page::Position;
 
     const POSITION: Position = Position { at: 5, content: Content { kind: 1, oid: 100 } };
 

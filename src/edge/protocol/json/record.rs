@@ -4,12 +4,12 @@ use std::fmt::Display;
 
 use serde::{Serialize, Serializer};
 
-use crate::edge::protocol::frame::Rejection;
-use crate::model::ids::Content;
-use crate::model::reading::Reading;
-use crate::model::record::Record;
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::day::Day;
+use crate::protocol::frame::Rejection;
+use model::ids::Content;
+use model::reading::Reading;
+use model::record::Record;
+use model::rewards::claim::ClaimKey;
+use model::rewards::day::Day;
 
 /// A string of what is displayed: ids do not fit into the numbers of JSON.
 pub(super) struct Shown<T>(pub T);

@@ -7,11 +7,11 @@ use super::encode::text_of;
 use super::fault::Fault;
 use super::number::{Id, Millis};
 use super::text::Text;
-use crate::edge::protocol::frame::DecodeError;
-use crate::model::ids::UserId;
-use crate::model::revocation::{Revocation, Revoked, TOKEN_ID_BYTES_MAX};
+use crate::protocol::frame::DecodeError;
+use model::ids::UserId;
+use model::revocation::{Revocation, Revoked, TOKEN_ID_BYTES_MAX};
 
-/// Of `POST /v1/revoke`.
+/// The body of `POST /v1/revoke`.
 #[derive(Debug, PartialEq)]
 pub struct RevokeBody {
     pub what: Revoked,

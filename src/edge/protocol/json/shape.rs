@@ -17,7 +17,7 @@ pub(super) struct List<W, T> {
     wire: PhantomData<W>,
 }
 
-/// What the seed makes of a value, and nothing of `null`.
+/// The value that the seed decodes, or `None` for `null`.
 pub(super) struct OrNull<S>(pub S);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::encode::text_of;
-use crate::model::live::{Shares, Tally};
-use crate::model::visitor::{Browser, Country, DeviceClass, Os};
+use model::live::{Shares, Tally};
+use model::visitor::{Browser, Country, DeviceClass, Os};
 
-/// Of each class that has sessions, by its name.
+/// The number of sessions of each class that has any, by its name.
 #[derive(Serialize)]
 pub(super) struct SharesView<'a> {
     countries: BTreeMap<&'a str, u32>,
@@ -38,7 +38,7 @@ fn named<Class: Ord>(tally: &Tally<Class>, name: impl Fn(&Class) -> &str) -> BTr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::visitor::Visitor;
+    use model::visitor::Visitor;
 
     #[test]
     fn shares_are_encoded_by_class() {

@@ -13,11 +13,11 @@ use super::fault::Fault;
 use super::number::{EXACT_MAX, Id, Integer, Kind};
 use super::query::given;
 use super::shape::Object;
-use crate::edge::protocol::frame::DecodeError;
-use crate::model::counters::CounterId;
-use crate::model::ids::{Content, UserId};
-use crate::model::rewards::rule::RewardRule;
-use crate::model::subscribers::{
+use crate::protocol::frame::DecodeError;
+use model::counters::CounterId;
+use model::ids::{Content, UserId};
+use model::rewards::rule::RewardRule;
+use model::subscribers::{
     Dead, EventType, Failure, Filter, Owner, PauseReason, SigningSecret, State, Status, Subscriber, SubscriberId,
 };
 
@@ -26,7 +26,7 @@ const LIST_MAX: u64 = 1_000;
 const DEAD_DEFAULT: u64 = 100;
 const DEAD_MAX: u64 = 1_000;
 
-/// Of `PUT /v1/subscribers/{id}`.
+/// The body of `PUT /v1/subscribers/{id}`.
 #[derive(Debug, PartialEq)]
 pub struct SubscriberBody {
     /// Not checked yet.
@@ -153,7 +153,7 @@ pub fn decode_subscriber(body: &[u8]) -> Result<SubscriberBody, DecodeError> {
     Ok(SubscriberBody { url, types, filter, batch, secret: secret.map(|secret| secret.0) })
 }
 
-/// Of `POST …/replay`: milliseconds since 1970.
+/// Decodes the body of `POST …/replay`: milliseconds since 1970.
 pub fn decode_replay(body: &[u8]) -> Result<u64, DecodeError> {
     let ReplayShape { since } = object(body)?;
     Ok(since.0.0)

@@ -4,7 +4,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::subscribers::{DeadReason, Failing, FailureReason, Newer, Secrets};
+use model::subscribers::{DeadReason, Failing, FailureReason, Newer, Secrets};
 
 fn decoded(body: &Value) -> Result<SubscriberBody, String> {
     decode_subscriber(body.to_string().as_bytes()).map_err(|malformed| malformed.message)

@@ -6,9 +6,9 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_json::value::RawValue;
 
-use crate::model::beat::State;
-use crate::model::ids::ConnectionId;
-use crate::model::rewards::day::Day;
+use model::beat::State;
+use model::ids::ConnectionId;
+use model::rewards::day::Day;
 
 /// At most `MAX` bytes.
 #[derive(Debug)]

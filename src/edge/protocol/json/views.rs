@@ -6,18 +6,19 @@ use super::body::object;
 use super::encode::text_of;
 use super::fault::Fault;
 use super::number::Id;
-use super::query::given;
-use crate::edge::protocol::frame::DecodeError;
-use crate::model::ids::SessionId;
-use crate::model::rewards::day::Day;
-use crate::model::view::{ViewDays, Viewed};
+use crate::protocol::frame::DecodeError;
+use model::ids::SessionId;
+use model::rewards::day::Day;
+use model::view::{ViewDays, Viewed};
 
 /// Days of one answer.
 const DAYS_MAX: u16 = 400;
 /// Days of an answer to a query without `from`.
 const DAYS_DEFAULT: u16 = 30;
 
+/// A misspelt session would count each time.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ViewBodyShape {
     session: Option<Id>,
 }
@@ -49,7 +50,7 @@ struct DayView {
     views: u64,
 }
 
-/// Of `POST /v1/views/{kind}/{oid}`. An empty body says nothing of a session.
+/// Decodes the body of `POST /v1/views/{kind}/{oid}`. An empty body names no session.
 pub fn decode_view_body(body: &[u8]) -> Result<Option<SessionId>, DecodeError> {
     if body.is_empty() {
         return Ok(None);
@@ -58,7 +59,8 @@ pub fn decode_view_body(body: &[u8]) -> Result<Option<SessionId>, DecodeError> {
     Ok(shape.session.map(|session| SessionId(session.0)))
 }
 
-/// `GET …/days?from=&to=`, both included. `to` is `today` by default, and `from` 29 days before `to`.
+/// `GET …/days?from=…&to=…`, both included. `to` is `today` by default, and `from` 29 days before `to`. An empty value is
+/// refused: whoever left it empty by mistake would take the default for what was asked.
 pub fn decode_view_days(from: Option<&str>, to: Option<&str>, today: Day) -> Result<(Day, Day), DecodeError> {
     let days = || {
         let to = day("to", to)?.unwrap_or(today);
@@ -76,8 +78,8 @@ pub fn decode_view_days(from: Option<&str>, to: Option<&str>, today: Day) -> Res
 }
 
 fn day(name: &str, text: Option<&str>) -> Result<Option<Day>, Fault> {
-    let day = given(text).map(str::parse).transpose();
-    day.map_err(|no_day: crate::model::rewards::day::NoDay| Fault::invalid(name, no_day.to_string()))
+    let day = text.map(str::parse).transpose();
+    day.map_err(|no_day: model::rewards::day::NoDay| Fault::invalid(name, no_day.to_string()))
 }
 
 /// To `POST /v1/views/{kind}/{oid}`.
@@ -129,6 +131,7 @@ mod tests {
         let message = |body: &[u8]| decode_view_body(body).expect_err("junk").message;
         assert_eq!(message(br#"{"session":"-7"}"#), "session: must be a decimal number of 64 bits");
         assert_eq!(message(b"[]"), "body: must be an object");
+        assert_eq!(message(br#"{"sesion":"1"}"#), "body: unknown field sesion; did you mean session?");
     }
 
     #[test]
@@ -144,5 +147,7 @@ mod tests {
         assert_eq!(message("2026-11-26", "2026-11-25"), "from: must not be after to (2026-11-25)");
         assert_eq!(message("2026-11-1", "2026-11-25"), "from: must be a date such as 2026-11-20");
         assert_eq!(message("2026-11-01", "x"), "to: must be a date such as 2026-11-20");
+        assert_eq!(message("", "2026-11-25"), "from: must be a date such as 2026-11-20");
+        assert_eq!(message("2026-11-01", ""), "to: must be a date such as 2026-11-20");
     }
 }

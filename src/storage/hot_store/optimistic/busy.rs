@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::model::ids::UserId;
-use crate::storage::hot_store::StoreError;
+use crate::hot_store::StoreError;
+use model::ids::UserId;
 
 /// The progress of a group.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub enum Stage {
     UnderWay,
     /// The outcome is unknown; the group will be committed again.
     Unknown,
-    /// The group was dropped before its turn came. Groups behind it wait for these groups instead.
+    /// The group was dropped before its turn came. Groups after it wait for these groups instead.
     Left(Before),
     Over,
 }
@@ -30,7 +30,7 @@ pub type Before = Vec<(Turn, Vec<UserId>)>;
 pub struct Busy(HashMap<UserId, Turn>);
 
 impl Busy {
-    /// Queues a new group behind all groups that share one of these users. Returns its turn, and the groups before it.
+    /// Queues a new group after all groups that share one of these users. Returns its turn, and the groups before it.
     pub fn enter(&mut self, users: impl Iterator<Item = UserId>) -> (Turn, Before) {
         let turn = Arc::new(watch::Sender::new(Stage::UnderWay));
         let mut before = Before::new();
@@ -47,7 +47,7 @@ impl Busy {
         (turn, before)
     }
 
-    /// Ends the turn. Groups behind `turn` go on, or wait for those groups of `before` that are not over yet. A later
+    /// Ends the turn. Groups after `turn` go on, or wait for those groups of `before` that are not over yet. A later
     /// group must not write while the outcome of an earlier one is open, or the earlier group would take that write for
     /// its own.
     pub fn leave(&mut self, turn: &Turn, users: impl Iterator<Item = UserId>, before: Before) {

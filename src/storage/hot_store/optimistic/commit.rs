@@ -14,11 +14,11 @@ use super::noticing::NoticeTerms;
 use super::round::{Fate, Round, users_of};
 use super::token::TokenSource;
 use super::{Head, Load, Loaded, UserStore};
-use crate::model::counters::Generations;
-use crate::model::ids::UserId;
-use crate::model::rewards::claim::Claim;
-use crate::storage::hot_store::{Committed, Group, StoreError};
-use crate::storage::notices::UrgentRate;
+use crate::hot_store::{Committed, Group, StoreError};
+use crate::notices::UrgentRate;
+use model::counters::Generations;
+use model::ids::UserId;
+use model::rewards::claim::Claim;
 
 /// Decides groups and applies them. Cheap to clone.
 pub struct Optimistic<S> {
@@ -31,7 +31,7 @@ pub(super) struct Shared<S> {
     pub tokens: TokenSource,
     metrics: Metrics,
     users: Mutex<Users>,
-    /// Of notices.
+    /// The rate of notices that are due at once.
     rate: Mutex<UrgentRate>,
 }
 
@@ -77,11 +77,11 @@ impl<S: UserStore> Optimistic<S> {
     /// After an error the outcome is unknown. Commit the same group again, before any group that came after it.
     pub async fn commit(&self, group: &Group) -> Result<(Committed, Vec<Claim>), StoreError> {
         let shared = &self.shared;
-        let mut on_its_way = OnItsWay { shared, round: Some(shared.enter(group)) };
-        let round = on_its_way.round.as_mut().expect("it has just been put there");
-        let went = shared.run(round, group).await;
-        let round = on_its_way.round.take().expect("nothing takes it out before");
-        if let Err(error) = went {
+        let mut in_flight = InFlightCommit { shared, round: Some(shared.enter(group)) };
+        let round = in_flight.round.as_mut().expect("it has just been put there");
+        let result = shared.run(round, group).await;
+        let round = in_flight.round.take().expect("nothing takes it out before");
+        if let Err(error) = result {
             let mut users = shared.users();
             round.turn.send_replace(Stage::Unknown);
             users.unknown.insert(group.number, round);
@@ -179,15 +179,15 @@ impl<S: UserStore> Shared<S> {
     async fn apply(&self, round: &mut Round) -> Result<bool, StoreError> {
         let open = |round: &Round| -> Vec<usize> {
             let users = round.users.iter().enumerate();
-            users.filter(|(_, user)| !user.done).map(|(place, _)| place).collect()
+            users.filter(|(_, user)| !user.done).map(|(index, _)| index).collect()
         };
-        let places = open(round);
-        let plans = places.iter().filter_map(|place| round.users[*place].plan.as_ref());
+        let indexes = open(round);
+        let plans = indexes.iter().filter_map(|index| round.users[*index].plan.as_ref());
         let applies: Vec<_> = plans.map(|plan| &plan.apply).collect();
         let answers = self.store.apply(&applies).await?;
         let (mut conflicts, mut found) = (0, 0);
-        for (place, applied) in places.into_iter().zip(answers) {
-            match round.applied(place, applied) {
+        for (index, applied) in indexes.into_iter().zip(answers) {
+            match round.applied(index, applied) {
                 Fate::Conflict => conflicts += 1,
                 Fate::Found => found += 1,
                 Fate::Other => {}
@@ -198,7 +198,7 @@ impl<S: UserStore> Shared<S> {
         Ok(open(round).is_empty())
     }
 
-    /// Caches the heads, and lets the groups behind go on.
+    /// Caches the heads, and lets the groups after it go on.
     fn leave(&self, mut round: Round, group: &Group) -> (Committed, Vec<Claim>) {
         let mut users = self.users();
         let of_group: Vec<UserId> = round.users.iter().map(|user| user.user).collect();
@@ -217,12 +217,12 @@ impl<S: UserStore> Shared<S> {
 
 /// A running commit. A caller that drops it never learns its outcome: the next group of these users reads their heads
 /// again.
-struct OnItsWay<'s, S: UserStore> {
+struct InFlightCommit<'s, S: UserStore> {
     shared: &'s Shared<S>,
     round: Option<Round>,
 }
 
-impl<S: UserStore> Drop for OnItsWay<'_, S> {
+impl<S: UserStore> Drop for InFlightCommit<'_, S> {
     fn drop(&mut self) {
         let Some(round) = &mut self.round else { return };
         let before = std::mem::take(&mut round.before);

@@ -2,7 +2,7 @@
 //! head's token is.
 
 use super::Write;
-use crate::model::ids::Content;
+use model::ids::Content;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Contents {

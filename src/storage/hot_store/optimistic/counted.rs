@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Applied, Apply, Load, Loaded, Need, TokenSource, UserStore, Write};
-use crate::model::counters::{Deltas, Generation};
-use crate::model::forgetting::ContentRow;
-use crate::model::ids::{Content, UserId};
-use crate::storage::hot_store::StoreError;
+use crate::hot_store::StoreError;
+use model::counters::{Deltas, Generation};
+use model::forgetting::ContentRow;
+use model::ids::{Content, UserId};
 
 /// Counts all records of the users who are not in the next generation yet, each user in one step with the mark that says
 /// so.
@@ -63,7 +63,7 @@ async fn not_counted(store: &impl UserStore, users: Vec<UserId>, next: &Generati
     Ok(users.into_iter().zip(&loaded).filter(|(_, loaded)| is_open(loaded)).map(|(user, _)| user).collect())
 }
 
-/// What the user's records amount to.
+/// The contribution of the user's records to the derived counters.
 fn deltas(user: UserId, loaded: Loaded, next: &Generation) -> Deltas {
     let current = loaded.head.flatten().and_then(|head| head.current);
     let outside = loaded.rows.into_iter().filter_map(|(content, row)| Some((content, row?.row)));
@@ -84,13 +84,13 @@ mod tests {
 
     use super::super::{Head, StoredRow};
     use super::*;
-    use crate::model::beat::State;
-    use crate::model::counters::{Definitions, Generations};
-    use crate::model::ids::SessionId;
-    use crate::model::reading::Reading;
-    use crate::model::record::Record;
-    use crate::model::rewards::credit::Credit;
-    use crate::model::version::Version;
+    use model::beat::State;
+    use model::counters::{Definitions, Generations};
+    use model::ids::SessionId;
+    use model::reading::Reading;
+    use model::record::Record;
+    use model::rewards::credit::Credit;
+    use model::version::Version;
 
     const USER: UserId = UserId(7);
     const CONTENT: Content = Content { kind: 1, oid: 100 };
@@ -106,7 +106,7 @@ mod tests {
     struct Stored {
         head: Box<Head>,
         loads: usize,
-        /// What was added to the counter.
+        /// The numbers added to the counter.
         counted: Vec<i64>,
     }
 

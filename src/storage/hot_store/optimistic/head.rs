@@ -1,11 +1,11 @@
 //! The head of a user, which is compared and written with every change.
 
 use super::token::Token;
-use crate::model::forgetting::{ContentRow, UserRow};
-use crate::model::ids::Content;
+use model::forgetting::{ContentRow, UserRow};
+use model::ids::Content;
 #[cfg(doc)]
-use crate::model::rewards::rule::RewardRule;
-use crate::model::version::Version;
+use model::rewards::rule::RewardRule;
+use model::version::Version;
 
 const DAY_MS: u64 = 86_400_000;
 

@@ -7,7 +7,7 @@ use lru::LruCache;
 use super::Head;
 use super::contents::Contents;
 use super::noticing::Waiting;
-use crate::model::ids::UserId;
+use model::ids::UserId;
 
 /// Heads as this process has last read or written them. If another gateway has written since, the next write is
 /// refused, and the head is read again.
@@ -40,7 +40,7 @@ impl Heads {
 
     pub fn put(&mut self, user: UserId, remembered: Remembered) {
         match self.0.peek_mut(&user) {
-            Some(place) => *place = Some(remembered),
+            Some(slot) => *slot = Some(remembered),
             None => drop(self.0.put(user, Some(remembered))),
         }
     }

@@ -7,11 +7,11 @@ use super::contents::Contents;
 use super::heads::Remembered;
 use super::noticing::Waiting;
 use super::{Head, Loaded, Marked, StoredRow};
-use crate::model::decide::{AtHand, DeadContents, StoredUser};
-use crate::model::forgetting::{ContentRow, Eviction, UserRow, oldest_live};
-use crate::model::ids::Content;
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::day::Day;
+use model::decide::{AtHand, DeadContents, StoredUser};
+use model::forgetting::{ContentRow, Eviction, UserRow, oldest_live};
+use model::ids::Content;
+use model::rewards::claim::ClaimKey;
+use model::rewards::day::Day;
 
 /// The number of items of an order that are read first; each further read doubles it.
 const FEW: usize = 8;

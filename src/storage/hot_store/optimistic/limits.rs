@@ -1,4 +1,4 @@
-use crate::model::retention::Retention;
+use model::retention::Retention;
 
 /// The limits for one user.
 #[derive(Clone, Copy, Debug)]

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::head::Listing;
 use super::{Applied, Apply, Head, Load, Need, Token, TokenSource, UserStore, Write};
-use crate::model::forgetting::ContentRow;
-use crate::model::ids::{Content, UserId};
-use crate::model::pack::{PackedForgetting, PackedRow, UserPack};
-use crate::model::version::Version;
-use crate::storage::hot_store::StoreError;
+use crate::hot_store::StoreError;
+use model::forgetting::ContentRow;
+use model::ids::{Content, UserId};
+use model::pack::{PackedForgetting, PackedRow, UserPack};
+use model::version::Version;
 
 /// The possible changes of a listed user. Head and rows may be of different moments: the head is older than the rows.
 #[derive(Clone, Debug)]
@@ -38,10 +38,10 @@ pub async fn read_listed(store: &impl UserStore, users: &[UserId]) -> Result<Vec
         listed.push(found);
     }
     if !whole.is_empty() {
-        let (places, loads): (Vec<usize>, Vec<Load>) = whole.into_iter().unzip();
-        for (place, loaded) in places.into_iter().zip(store.load(&loads).await?) {
-            listed[place].unreadable = listed[place].unreadable.take().or(loaded.unreadable);
-            listed[place].add(loaded.rows.into_iter().filter_map(|(content, row)| Some((content, row?.row))));
+        let (indexes, loads): (Vec<usize>, Vec<Load>) = whole.into_iter().unzip();
+        for (index, loaded) in indexes.into_iter().zip(store.load(&loads).await?) {
+            listed[index].unreadable = listed[index].unreadable.take().or(loaded.unreadable);
+            listed[index].add(loaded.rows.into_iter().filter_map(|(content, row)| Some((content, row?.row))));
         }
     }
     Ok(listed)
@@ -63,20 +63,48 @@ pub async fn unlist(
     Ok(applied.iter().map(|applied| matches!(applied, Applied::Done { .. })).collect())
 }
 
-/// Lists users who were never listed, with all their rows. Returns the number of users listed.
-pub async fn list(store: &impl UserStore, tokens: &TokenSource, users: &[UserId], now: u64) -> Result<u64, StoreError> {
+/// The users who are listed with all their rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relist {
+    /// Those that no gateway that carries changes has ever written.
+    Unknown,
+    /// All who have data, whether they were carried or not.
+    All,
+}
+
+/// Reads all data of a user, the head first.
+pub async fn read_whole(store: &impl UserStore, user: UserId) -> Result<ListedUser, StoreError> {
+    let mut answers = store.load(&[Load { user, needs: vec![Need::Head] }]).await?;
+    let first = answers.pop().unwrap_or_default();
+    let mut whole = ListedUser::new(user, first.head.flatten(), BTreeMap::new());
+    let rest = store.load(&[Load { user, needs: vec![Need::All] }]).await?.pop().unwrap_or_default();
+    whole.unreadable = first.unreadable.or(rest.unreadable);
+    whole.add(rest.rows.into_iter().filter_map(|(content, row)| Some((content, row?.row))));
+    Ok(whole)
+}
+
+/// Lists users with all their rows. Returns the number of users listed.
+pub async fn list(
+    store: &impl UserStore,
+    tokens: &TokenSource,
+    users: &[UserId],
+    which: Relist,
+    now: u64,
+) -> Result<u64, StoreError> {
     let (mut listed, mut users) = (0, users.to_vec());
     while !users.is_empty() {
         let load = |user: &UserId| Load { user: *user, needs: vec![Need::Head] };
         let loaded = store.load(&users.iter().map(load).collect::<Vec<_>>()).await?;
-        let listing =
-            |(user, head): (&UserId, Option<Box<Head>>)| ListedUser::listing(*user, head?, store, tokens, now);
+        let listing = |(user, head): (&UserId, Option<Box<Head>>)| {
+            let head = head.filter(|head| which == Relist::All || head.listing == Listing::Unknown)?;
+            Some(ListedUser::listing(*user, head, store, tokens, now))
+        };
         let heads = loaded.into_iter().map(|loaded| loaded.head.flatten());
         let applies: Vec<Apply> = users.iter().zip(heads).filter_map(listing).collect();
         let applied = store.apply(&applies.iter().collect::<Vec<_>>()).await?;
         let refused = |applied: &Applied| matches!(applied, Applied::Refused(_));
         listed += applied.iter().filter(|applied| matches!(applied, Applied::Done { .. })).count() as u64;
-        // A gateway that does not list users has written them in between.
+        // Others have written them in between.
         users =
             applies.iter().zip(&applied).filter(|(_, applied)| refused(applied)).map(|(apply, _)| apply.user).collect();
     }
@@ -101,6 +129,11 @@ impl ListedUser {
     /// `None`: the user has no data.
     pub fn token(&self) -> Option<Token> {
         self.head.as_ref().map(|head| head.token)
+    }
+
+    /// Whether everything was carried at some time, and nothing was written since.
+    pub fn is_carried(&self) -> bool {
+        self.head.as_ref().is_some_and(|head| head.listing == Listing::Carried)
     }
 
     /// Marks up to this version are removed after the delivery, if there were any. They were read after the head, so
@@ -128,21 +161,14 @@ impl ListedUser {
         UserPack { user: self.user, forgetting: PackedForgetting::of(&head.forgetting, head.token.version), rows }
     }
 
-    /// `None`: the user is or was listed.
-    fn listing(
-        user: UserId,
-        known: Box<Head>,
-        store: &impl UserStore,
-        tokens: &TokenSource,
-        now: u64,
-    ) -> Option<Apply> {
-        let mut head = (known.listing == Listing::Unknown).then(|| known.clone())?;
+    fn listing(user: UserId, known: Box<Head>, store: &impl UserStore, tokens: &TokenSource, now: u64) -> Apply {
+        let mut head = known.clone();
         let token = tokens.next(Some(known.token), now);
         head.listing = Listing::Listed;
         head.renew(token);
         let writes = vec![Write::Mark { content: None, version: token.version }, Write::List { due: now }];
         let generations = store.generations();
-        Some(Apply { user, expected: Some(known), head: Some(head), writes, news: false, generations })
+        Apply { user, expected: Some(known), head: Some(head), writes, news: false, generations }
     }
 
     /// The bit is cleared under a new token, so that no commit decided on a listed head is applied any more. An entry

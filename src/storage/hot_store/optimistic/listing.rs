@@ -7,7 +7,7 @@
 
 use super::head::{Head, Listing};
 use super::writes::Write;
-use crate::model::change::{Action, Change};
+use model::change::{Action, Change};
 
 /// The listing of a decision.
 pub struct ListingRule {

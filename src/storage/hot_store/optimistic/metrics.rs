@@ -39,7 +39,7 @@ impl Metrics {
     pub fn register(&self, registry: &mut Registry) {
         registry.register(
             "store_conflicts",
-            "Users of commit groups that were decided anew, since another gateway had changed the user",
+            "Users of commit groups that were re-decided after a write conflict",
             self.conflicts.clone(),
         );
         registry.register(

@@ -40,20 +40,20 @@ pub use counted::count;
 pub use head::{Head, Listing, StoredRow};
 pub use known::{Claimable, Dead, Need};
 pub use limits::Limits;
-pub use listed::{ListedUser, list, read_listed, unlist};
+pub use listed::{ListedUser, Relist, list, read_listed, read_whole, unlist};
 pub use metrics::Metrics;
 pub use token::{Token, TokenSource};
 pub use uncarried::UNCARRIED_AGAIN_MS;
 pub use writes::Write;
 
 use super::StoreError;
-use crate::model::counters::Generations;
-use crate::model::forgetting::Eviction;
-use crate::model::ids::{Content, UserId};
-use crate::model::notices::Followed;
-use crate::model::rewards::day::Day;
-use crate::model::rewards::rewarding::Rewarding;
-use crate::model::version::Version;
+use model::counters::Generations;
+use model::forgetting::Eviction;
+use model::ids::{Content, UserId};
+use model::notices::Followed;
+use model::rewards::day::Day;
+use model::rewards::rewarding::Rewarding;
+use model::version::Version;
 
 /// Keeps users' states, and writes under their tokens.
 pub trait UserStore: Send + Sync + 'static {
@@ -78,7 +78,7 @@ pub trait UserStore: Send + Sync + 'static {
         Arc::default()
     }
 
-    /// What changes leave notices of.
+    /// The changes that leave notices.
     fn followed(&self) -> Followed {
         Followed::NONE
     }

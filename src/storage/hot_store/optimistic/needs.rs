@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use super::contents::Contents;
 use super::known::{Known, Need};
-use crate::model::beat::Beat;
-use crate::model::change::{Action, Change};
-use crate::model::ids::{Content, UserId};
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::rule::RuleSet;
-use crate::storage::hot_store::Group;
+use crate::hot_store::Group;
+use model::beat::Beat;
+use model::change::{Action, Change};
+use model::ids::{Content, UserId};
+use model::rewards::claim::ClaimKey;
+use model::rewards::rule::RuleSet;
 
 /// The unknown state that the changes will need, as far as can be foreseen. Decisions find out the rest.
 pub struct Needs<'r> {
@@ -66,8 +66,8 @@ impl<'r> Needs<'r> {
 
     fn claims(&mut self, user: UserId, beat: &Beat, asks: RuleSet) {
         let rewards = &self.group.rewards;
-        for place in rewards.may_apply(asks, beat, self.group.now).iter() {
-            let key = ClaimKey::of(rewards.rules.get(place), rewards.today.day, user, beat.content);
+        for index in rewards.may_apply(asks, beat, self.group.now).iter() {
+            let key = ClaimKey::of(rewards.rules.get(index), rewards.today.day, user, beat.content);
             if self.known.claim(&key).is_none() && self.claims.insert(key.clone()) {
                 self.needs.push(Need::Claim(key));
             }

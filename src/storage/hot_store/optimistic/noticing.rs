@@ -9,10 +9,10 @@ use parking_lot::Mutex;
 
 use super::Write;
 use super::token::{Token, TokenSource};
-use crate::model::change::{Change, Outcome};
-use crate::model::ids::Content;
-use crate::model::notices::{Followed, Notice, noticed};
-use crate::storage::notices::UrgentRate;
+use crate::notices::UrgentRate;
+use model::change::{Change, Outcome};
+use model::ids::Content;
+use model::notices::{Followed, Notice, noticed};
 
 /// Milliseconds; more than a commit takes whose outcome becomes known.
 const MARGIN: u64 = 10_000;
@@ -32,7 +32,7 @@ pub struct NoticeTerms<'a> {
     pub rate: &'a Mutex<UrgentRate>,
 }
 
-/// What notices are made by.
+/// The parameters by which a commit makes notices.
 pub struct NoticeRule<'a> {
     pub terms: NoticeTerms<'a>,
     pub tokens: &'a TokenSource,
@@ -81,11 +81,11 @@ impl Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::beat::{Beat, State};
-    use crate::model::change::Action;
-    use crate::model::ids::{SessionId, UserId};
-    use crate::model::rewards::rule::RuleSet;
-    use crate::model::rule::Verdict;
+    use model::beat::{Beat, State};
+    use model::change::Action;
+    use model::ids::{SessionId, UserId};
+    use model::rewards::rule::RuleSet;
+    use model::rule::Verdict;
 
     fn beat(oid: u64) -> Change {
         let content = Content { kind: 1, oid };

@@ -7,13 +7,13 @@ use super::known::{Known, dead_until};
 use super::limits::Limits;
 use super::uncarried::UNCARRIED_AGAIN_MS;
 use super::{Head, StoredRow, Write};
-use crate::model::decide::{DraftRow, Drafted, Pruned};
-use crate::model::ids::Content;
-use crate::model::record::Record;
-use crate::model::rewards::claim::Claim;
-use crate::model::rewards::day::Day;
-use crate::model::rewards::rule::RewardRule;
-use crate::model::transition::Cause;
+use model::decide::{DraftRow, Drafted, Pruned};
+use model::ids::Content;
+use model::record::Record;
+use model::rewards::claim::Claim;
+use model::rewards::day::Day;
+use model::rewards::rule::RewardRule;
+use model::transition::Cause;
 
 /// The delay of the next look at a user without data who is still listed.
 const LISTED_AGAIN_MS: u64 = 3_600_000;
@@ -90,7 +90,7 @@ impl Placement<'_> {
         Some(placed)
     }
 
-    /// Whether no stored row stays. Otherwise rows are removed one by one, behind the head: a script that is broken off
+    /// Whether no stored row stays. Otherwise rows are removed one by one, after the head: a script that is broken off
     /// must not take those along that stay.
     fn removes_all(&self) -> bool {
         let stays = |draft: &DraftRow| draft.is_stored && !draft.row.is_empty();

@@ -14,15 +14,15 @@ use super::noticing::{NoticeRule, NoticeTerms, Waiting};
 use super::placement::{Placed, Placement};
 use super::token::TokenSource;
 use super::{Applied, Apply, Head, Load, Loaded, Write};
-use crate::model::change::{Action, Change, Decided, Outcome};
-use crate::model::counters::Generations;
-use crate::model::decide::{Decider, Draft, Transitions};
-use crate::model::ids::UserId;
-use crate::model::rewards::claim::Claim;
-use crate::model::rewards::rewarding::Rewarding;
-use crate::model::rewards::rule::Rules;
-use crate::model::transition::Transition;
-use crate::storage::hot_store::{Committed, Group};
+use crate::hot_store::{Committed, Group};
+use model::change::{Action, Change, Decided, Outcome};
+use model::counters::Generations;
+use model::decide::{Decider, Draft, Transitions};
+use model::ids::UserId;
+use model::rewards::claim::Claim;
+use model::rewards::rewarding::Rewarding;
+use model::rewards::rule::Rules;
+use model::transition::Transition;
 
 pub struct Round {
     pub turn: Turn,
@@ -34,8 +34,8 @@ pub struct Round {
 /// One user's changes of the group.
 pub struct UserRound {
     pub user: UserId,
-    /// The places of the user's changes in the group.
-    places: Vec<usize>,
+    /// The indexes of the user's changes in the group.
+    indexes: Vec<usize>,
     known: Known,
     /// The limit of claims. It is lowered to the granted number when the group has too many claims.
     claims_max: u64,
@@ -67,10 +67,10 @@ pub struct Plan {
 
 impl Round {
     pub fn new(group: &Group, users: Vec<(UserId, Vec<usize>)>, turn: Turn, before: Before) -> Self {
-        debug_assert_eq!(users.iter().map(|(_, places)| places.len()).sum::<usize>(), group.changes.len());
-        let users = users.into_iter().map(|(user, places)| UserRound {
+        debug_assert_eq!(users.iter().map(|(_, indexes)| indexes.len()).sum::<usize>(), group.changes.len());
+        let users = users.into_iter().map(|(user, indexes)| UserRound {
             user,
-            places,
+            indexes,
             known: Known::default(),
             claims_max: u64::MAX,
             plan: None,
@@ -144,8 +144,8 @@ impl Round {
     }
 
     /// Takes the result of applying a user's plan.
-    pub fn applied(&mut self, place: usize, applied: Applied) -> Fate {
-        let user = &mut self.users[place];
+    pub fn applied(&mut self, index: usize, applied: Applied) -> Fate {
+        let user = &mut self.users[index];
         let Some(plan) = &mut user.plan else { return Fate::Other };
         match applied {
             Applied::Done { elsewhere } => {
@@ -179,11 +179,11 @@ impl Round {
         let (mut committed, mut claims) = (Committed { transitions, ..Committed::default() }, Vec::new());
         for user in self.users {
             let Some(plan) = user.plan else { continue };
-            for (place, outcome) in user.places.iter().zip(plan.outcomes) {
+            for (index, outcome) in user.indexes.iter().zip(plan.outcomes) {
                 if plan.elsewhere && outcome.is_news() {
-                    committed.elsewhere.push(*place);
+                    committed.elsewhere.push(*index);
                 }
-                outcomes[*place] = Some(outcome);
+                outcomes[*index] = Some(outcome);
             }
             committed.decided.extend(plan.decided);
             committed.transitions.extend(plan.transitions);
@@ -226,7 +226,7 @@ impl UserRound {
     /// An unreadable user gets no decision; the other users of the group go on.
     fn is_unreadable(&mut self, why: String) {
         let (user, why) = (self.user, Arc::from(why));
-        let outcomes = self.places.iter().map(|_| Outcome::Unreadable { why: Arc::clone(&why) }).collect();
+        let outcomes = self.indexes.iter().map(|_| Outcome::Unreadable { why: Arc::clone(&why) }).collect();
         let generations = Arc::default();
         let apply = Apply { user, expected: None, head: None, writes: Vec::new(), news: false, generations };
         self.known = Known::default();
@@ -275,15 +275,15 @@ impl UserRound {
         let horizon = limits.retention.horizon(group.now);
         let mut draft = Draft::new(&self.known)?;
         let decider = Decider::new(group.now, horizon, limits.contents_max, &group.rewards);
-        let mut decider = decider.with_claims_max(self.claims_max).for_changes(self.places.len());
+        let mut decider = decider.with_claims_max(self.claims_max).for_changes(self.indexes.len());
         let waits_expired = self.prunes(group) && self.known.waits_expired(limits, horizon)?;
         let of_cleared = Action::Prune { horizon: 0 };
-        let mut outcomes = Vec::with_capacity(self.places.len());
-        for place in &self.places {
-            let Change { user, action } = &group.changes[*place];
+        let mut outcomes = Vec::with_capacity(self.indexes.len());
+        for index in &self.indexes {
+            let Change { user, action } = &group.changes[*index];
             let kept = waits_expired && matches!(action, Action::Prune { .. });
             let action = if kept { &of_cleared } else { action };
-            outcomes.push(decider.decide(&mut draft, *place, *user, action)?);
+            outcomes.push(decider.decide(&mut draft, *index, *user, action)?);
         }
         let (decided, mut transitions) = decider.finish();
         let before = self.known.head.as_ref().and_then(Option::as_ref).map(|head| head.token);
@@ -295,16 +295,16 @@ impl UserRound {
             (head, writes) = (new, all);
             if let Some(head) = &mut head {
                 let rule = NoticeRule { terms: notices, tokens, before, now: group.now };
-                let changes = self.places.iter().map(|place| &group.changes[*place]);
+                let changes = self.indexes.iter().map(|index| &group.changes[*index]);
                 writes.extend(rule.apply(changes.zip(&outcomes), &mut waiting));
                 head.renew(tokens.next(before, group.now));
                 let known = self.known.head.as_ref().and_then(Option::as_deref);
-                let changes = Changes::of(self.places.iter().map(|place| &group.changes[*place]));
+                let changes = Changes::of(self.indexes.iter().map(|index| &group.changes[*index]));
                 let rule = ListingRule { interval: limits.history_interval, now: group.now };
                 rule.apply(known, head, &mut writes, changes);
             }
             // The last change caused it: another row came into the head.
-            let last = *self.places.last().expect("each user of a group has changes");
+            let last = *self.indexes.last().expect("each user of a group has changes");
             let gone = |(record, cause)| (last, Transition::gone(self.user, record, cause));
             transitions.extend(dead.into_iter().map(gone));
         }
@@ -326,27 +326,27 @@ impl UserRound {
     }
 
     fn prunes(&self, group: &Group) -> bool {
-        self.places.iter().any(|place| matches!(group.changes[*place].action, Action::Prune { .. }))
+        self.indexes.iter().any(|index| matches!(group.changes[*index].action, Action::Prune { .. }))
     }
 
     /// The state that the changes certainly need and that is not known yet.
     fn needs(&self, group: &Group) -> Vec<Need> {
         let mut needs = Needs::new(&self.known, group);
-        self.places.iter().for_each(|place| needs.add(&group.changes[*place]));
+        self.indexes.iter().for_each(|index| needs.add(&group.changes[*index]));
         needs.into_vec()
     }
 }
 
-/// The users of a group in the order of their first changes, each with the places of its changes.
+/// The users of a group in the order of their first changes, each with the indexes of its changes.
 pub fn users_of(group: &Group) -> Vec<(UserId, Vec<usize>)> {
-    let mut places: HashMap<UserId, usize> = HashMap::with_capacity(group.changes.len());
+    let mut indexes: HashMap<UserId, usize> = HashMap::with_capacity(group.changes.len());
     let mut users: Vec<(UserId, Vec<usize>)> = Vec::with_capacity(group.changes.len());
-    for (place, change) in group.changes.iter().enumerate() {
-        let user = *places.entry(change.user).or_insert_with(|| {
+    for (index, change) in group.changes.iter().enumerate() {
+        let user = *indexes.entry(change.user).or_insert_with(|| {
             users.push((change.user, Vec::new()));
             users.len() - 1
         });
-        users[user].1.push(place);
+        users[user].1.push(index);
     }
     users
 }

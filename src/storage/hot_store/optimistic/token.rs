@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::model::version::Version;
+use model::version::Version;
 
 /// Identifies the last write of a user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,4 +1,4 @@
-//! What is not carried to the history store yet does not expire.
+//! Protects rows from expiry until they are carried to the history store.
 //!
 //! The history store has a retention of its own. Where that of the gateways is the narrower one, or has just become it,
 //! rows that wait for the history store would be removed before it has them, and their user would leave the list.

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::StoredRow;
-use crate::model::counters::Deltas;
-use crate::model::ids::Content;
-use crate::model::notices::Noticed;
-use crate::model::rewards::claim::{Claim, ClaimKey};
-use crate::model::rewards::day::Day;
-use crate::model::version::Version;
+use model::counters::Deltas;
+use model::ids::Content;
+use model::notices::Noticed;
+use model::rewards::claim::{Claim, ClaimKey};
+use model::rewards::day::Day;
+use model::version::Version;
 
 /// One write under a user's token. Each write is idempotent, except a [view](Write::View) and a
 /// [count](Write::Count).
@@ -44,7 +44,7 @@ pub enum Write {
         at: u64,
         kept: bool,
     },
-    /// Amounts to add to a generation of counters. They are added behind the head, where no repetition of the writes
+    /// Amounts to add to a generation of counters. They are added after the head, where no repetition of the writes
     /// comes. `at`: milliseconds.
     Count {
         generation: u32,

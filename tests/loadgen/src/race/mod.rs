@@ -1,7 +1,7 @@
 //! Many connections of one user race, each with a first beat that earns the reward: one claim, one event, one reward.
 //!
 //! Users come in waves. All sockets of a wave are welcomed before the first beat is sent. The beats of one user are
-//! sent one behind the other, or in turns with those of all other users.
+//! sent one after the other, or in turns with those of all other users.
 
 mod event_log;
 mod racer;

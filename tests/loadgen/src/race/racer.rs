@@ -56,16 +56,16 @@ impl Racer {
 
     /// Listens until the beat is acked, the flag has come, and a later request is answered.
     pub async fn finish(mut self, mask: u32) -> Result<(u64, Heard), String> {
-        self.hear_until(|heard| heard.acked && heard.flagged).await?;
+        self.receive_until(|heard| heard.acked && heard.flagged).await?;
         let mut frame = Vec::new();
         let question = format!("{{\"seq\":{LAST_SEQ},\"get\":{{\"items\":[]}}}}");
         wire::push(Opcode::Text, question.as_bytes(), mask, &mut frame);
         self.stream.write_all(&frame).await.map_err(|error| error.to_string())?;
-        self.hear_until(|heard| heard.done).await?;
+        self.receive_until(|heard| heard.done).await?;
         Ok((self.user, self.heard))
     }
 
-    async fn hear_until(&mut self, enough: impl Fn(&Heard) -> bool) -> Result<(), String> {
+    async fn receive_until(&mut self, enough: impl Fn(&Heard) -> bool) -> Result<(), String> {
         loop {
             while let Some(frame) = wire::parse(&self.read).map_err(|_| "not the protocol")? {
                 match frame.opcode {

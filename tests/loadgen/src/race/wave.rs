@@ -53,8 +53,8 @@ impl Order {
 
     /// (user, racer) of each beat.
     fn places(self, users: u64, racers: u64) -> impl Iterator<Item = (u64, u64)> {
-        (0..users * racers).map(move |place| {
-            if self.by_user { (place / racers, place % racers) } else { (place % users, place / users) }
+        (0..users * racers).map(move |index| {
+            if self.by_user { (index / racers, index % racers) } else { (index % users, index / users) }
         })
     }
 }
@@ -62,7 +62,7 @@ impl Order {
 /// Connects all racers, starts them together, and listens until each has its answer.
 pub async fn run(course: &Course, users: Range<u64>, order: Order) -> Result<Vec<UserResult>, String> {
     let count = users.end - users.start;
-    let enter = |place: u64| enter(course, users.start + place / course.racers, place % course.racers);
+    let enter = |index: u64| enter(course, users.start + index / course.racers, index % course.racers);
     let places = stream::iter(0..count * course.racers);
     let racers: Vec<Racer> = places.map(enter).buffered(CONNECTING_MAX).try_collect().await?;
     let mut dice = Dice::new(course.run ^ users.start);

@@ -1,0 +1,216 @@
+//! One record of a file to be imported, as a line of JSON.
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, Visitor};
+
+use super::fault::{Fault, tracked};
+use super::number::{Integer, Kind, Millis, Rate};
+use super::operation::Name;
+use super::shape::Object;
+use super::text::StateWord;
+use model::beat::State;
+use model::ids::Content;
+
+/// An `at` of this size was written in seconds, of 2001 or later. As milliseconds it would be of the year 1970.
+const AT_IN_SECONDS: Range<u64> = 1_000_000_000..100_000_000_000;
+
+/// The contents of a line. Lengths and times are milliseconds.
+#[derive(Debug, PartialEq)]
+pub struct ImportLine {
+    pub mid: u64,
+    pub content: Content,
+    pub pos: u64,
+    pub dur: u64,
+    pub state: Option<State>,
+    pub session: Option<u64>,
+    pub device: String,
+    pub watched: u64,
+    pub rate: Option<f64>,
+    /// Since 1970.
+    pub at: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LineShape {
+    mid: LineId,
+    kind: LineKind,
+    oid: LineId,
+    pos: Millis,
+    dur: Option<Millis>,
+    state: Option<StateWord>,
+    session: Option<LineId>,
+    device: Option<Name>,
+    watched: Option<Millis>,
+    rate: Option<Rate>,
+    at: Millis,
+}
+
+/// A file may come from a program whose numbers are exact up to 2^64, so all of them are taken here.
+struct LineId(u64);
+
+/// A number, or the same as text.
+struct LineKind(u16);
+
+/// Decodes a line. An error names the field and says what it must be.
+pub fn decode_import_line(line: &[u8]) -> Result<ImportLine, String> {
+    let text = std::str::from_utf8(line.trim_ascii_end()).map_err(|_| "is not UTF-8".to_owned())?;
+    let shape = match serde_json::from_str(text) {
+        Ok(Object(shape)) => shape,
+        Err(_) => fault_of(text)?,
+    };
+    let LineShape { mid, kind, oid, pos, dur, state, session, device, watched, rate, at } = shape;
+    if AT_IN_SECONDS.contains(&at.0) {
+        return Err(format!("at: {} is in seconds, and must be in milliseconds since 1970", at.0));
+    }
+    Ok(ImportLine {
+        mid: mid.0,
+        content: Content { kind: kind.0, oid: oid.0 },
+        pos: pos.0,
+        dur: dur.unwrap_or_default().0,
+        state: state.map(|state| state.0),
+        session: session.map(|session| session.0),
+        device: device.map(|device| device.0).unwrap_or_default(),
+        watched: watched.unwrap_or_default().0,
+        rate: rate.map(|rate| rate.0),
+        at: at.0,
+    })
+}
+
+/// The fault of a line that cannot be decoded.
+fn fault_of(text: &str) -> Result<LineShape, String> {
+    serde_json::from_str::<IgnoredAny>(text).map_err(|error| {
+        format!("is not JSON (column {}): write each record as one object on one line", error.column())
+    })?;
+    let fault = |fault: Fault| fault.or_at("line").malformed(None, false).message;
+    tracked(std::marker::PhantomData::<Object<LineShape>>, text).map(|Object(shape)| shape).map_err(fault)
+}
+
+impl<'de> Deserialize<'de> for LineId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(LineIdVisitor)
+    }
+}
+
+struct LineIdVisitor;
+
+impl LineIdVisitor {
+    const COMPLAINT: &str = "must be a whole number from 0 to 18446744073709551615, or the same as text";
+}
+
+impl Visitor<'_> for LineIdVisitor {
+    type Value = LineId;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number, or the same as text")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<LineId, E> {
+        // The parser alone would take a sign.
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse().ok().filter(|_| digits).map(LineId).ok_or_else(|| E::custom(Self::COMPLAINT))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<LineId, E> {
+        Ok(LineId(number))
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<LineId, E> {
+        Err(E::custom(Self::COMPLAINT))
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<LineId, E> {
+        Err(E::custom(Self::COMPLAINT))
+    }
+}
+
+impl<'de> Deserialize<'de> for LineKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(LineKindVisitor)
+    }
+}
+
+struct LineKindVisitor;
+
+impl LineKindVisitor {
+    fn of<E: Error>(kind: Result<Kind, String>) -> Result<LineKind, E> {
+        kind.map(|kind| LineKind(kind.get())).map_err(E::custom)
+    }
+}
+
+impl Visitor<'_> for LineKindVisitor {
+    type Value = LineKind;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an integer, or the same as text")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<LineKind, E> {
+        Self::of(Integer::from_text(text))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<LineKind, E> {
+        Self::of(Integer::from_text(&number.to_string()))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<LineKind, E> {
+        Self::of(Integer::from_text(&number.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(line: &str) -> String {
+        decode_import_line(line.as_bytes()).expect_err(line)
+    }
+
+    #[test]
+    fn a_line_needs_five_fields_and_ids_and_kind_may_be_text() {
+        let line =
+            decode_import_line(br#"{"mid":"7","kind":"3","oid":18446744073709551615,"pos":4,"at":9,"dur":null}"#);
+        let line = line.expect("a line");
+        assert_eq!((line.mid, line.content, line.at), (7, Content { kind: 3, oid: u64::MAX }, 9));
+        assert_eq!((line.dur, line.state, line.session, &*line.device, line.rate), (0, None, None, "", None));
+    }
+
+    #[test]
+    fn what_is_wrong_names_the_field_and_says_what_it_must_be() {
+        let good = r#""mid":7,"kind":1,"oid":8,"pos":3"#;
+        let id = "must be a whole number from 0 to 18446744073709551615, or the same as text";
+        for (line, complaint) in [
+            (format!("{{{good}}}"), "at: is missing".to_owned()),
+            (r#"{"mid":-7,"kind":1,"oid":8,"pos":3,"at":9}"#.to_owned(), format!("mid: {id}")),
+            (r#"{"mid":7,"kind":1,"oid":"+8","pos":3,"at":9}"#.to_owned(), format!("oid: {id}")),
+            (r#"{"mid":7,"kind":70000,"oid":8,"pos":3,"at":9}"#.to_owned(), "kind: must be at most 65535".to_owned()),
+            (r#"{"mid":7,"kind":"film","oid":8,"pos":3,"at":9}"#.to_owned(), "kind: must be an integer".to_owned()),
+            (r#"{"mid":7,"kind":1,"oid":8,"pos":-1,"at":9}"#.to_owned(), "pos: must not be negative".to_owned()),
+            (r#"{"mid":7,"kind":1,"oid":8,"pos":"3","at":9}"#.to_owned(), "pos: must be an integer".to_owned()),
+            (
+                format!(r#"{{{good},"at":9,"state":"stopped"}}"#),
+                "state: must be playing, paused, seeked or ended".to_owned(),
+            ),
+            (format!(r#"{{{good},"at":9,"mid":8}}"#), "mid: appears twice".to_owned()),
+            ("[7,1,8,3,9]".to_owned(), "line: must be an object".to_owned()),
+            ("nul".to_owned(), "is not JSON (column 3): write each record as one object on one line".to_owned()),
+            ("{".to_owned(), "is not JSON (column 1): write each record as one object on one line".to_owned()),
+        ] {
+            assert_eq!(refused(&line), complaint, "{line}");
+        }
+        let unknown = refused(&format!(r#"{{{good},"at":9,"duration":4}}"#));
+        assert!(unknown.starts_with("line: unknown field duration; known: mid, kind"), "{unknown}");
+        assert_eq!(decode_import_line(b"\xff"), Err("is not UTF-8".to_owned()));
+    }
+
+    #[test]
+    fn a_time_in_seconds_is_said_to_be_in_seconds() {
+        let of = |at: u64| decode_import_line(format!(r#"{{"mid":7,"kind":1,"oid":8,"pos":3,"at":{at}}}"#).as_bytes());
+        let complaint = "at: 1795780000 is in seconds, and must be in milliseconds since 1970";
+        assert_eq!(of(1_795_780_000), Err(complaint.to_owned()));
+        assert!(of(1_795_780_000_000).is_ok() && of(1).is_ok());
+    }
+}
