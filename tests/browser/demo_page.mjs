@@ -181,6 +181,20 @@ export class Device extends Part {
     return this.position();
   }
 
+  // Presses "Retry now" as soon as it can be pressed, before the next attempt begins; what the device shows right after that.
+  pressRetry() {
+    return this.demo.page.evaluate(async (within) => {
+      const part = (role) => document.querySelector(`${within} [data-role=${role}]`);
+      const retry = part('retry');
+      const waits = () => retry.checkVisibility() && retry.getAttribute('aria-disabled') === 'false';
+      while (!waits()) await new Promise((resolve) => setTimeout(resolve, 5));
+      retry.focus();
+      retry.click();
+      const { state } = part('state').dataset;
+      return { state, shown: retry.checkVisibility(), disabled: retry.getAttribute('aria-disabled') };
+    }, this.within);
+  }
+
   // What the newest row of the history says.
   async historyPosition() {
     return Number(await this.part('history').locator('[data-pos]').first().getAttribute('data-pos'));

@@ -12,6 +12,12 @@ export async function assertCoversNothing(page, selector) {
   assert.deepEqual(await covered.jsonValue(), [], `${selector}: covered`);
 }
 
+// Likewise, from the first moment in which it is shown, however soon it goes.
+export async function assertNeverCovers(page, selector) {
+  const covered = await page.evaluate(`(${atFirstSight})(${under}, ${JSON.stringify(selector)})`);
+  assert.deepEqual(covered, [], `${selector}: covered`);
+}
+
 // All words of the heart lines are on their papers.
 export async function assertLabelsWhole(page, what) {
   assert.deepEqual(await page.evaluate(cutLabels), [], `${what}: labels of a heart line`);
@@ -69,6 +75,19 @@ function under(selector) {
   };
   const covered = covers.flatMap((cover) => all.filter((element) => apart(cover, element) && meet(cover, element)));
   return covered.map((element) => element.outerHTML.slice(0, 120));
+}
+
+// Runs in the page: what `look` finds as soon as it finds anything. A change is looked at before anything else happens.
+function atFirstSight(look, selector) {
+  return new Promise((resolve) => {
+    const observer = new MutationObserver(() => {
+      const found = look(selector);
+      if (found === null) return;
+      observer.disconnect();
+      resolve(found);
+    });
+    observer.observe(document.body, { attributes: true, childList: true, characterData: true, subtree: true });
+  });
 }
 
 // Runs in the page.
