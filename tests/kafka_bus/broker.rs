@@ -68,11 +68,17 @@ impl Broker {
 
     fn started(&mut self) {
         let deadline = Instant::now() + PATIENCE;
-        let (path, process) = (self.log(), self.process.as_mut().unwrap());
+        let path = self.log();
         let log = || std::fs::read_to_string(&path).unwrap();
         while !log().contains("Kafka Server started") {
-            let ended = process.try_wait().unwrap();
-            assert!(ended.is_none() && Instant::now() < deadline, "{}", log());
+            let ended = self.process.as_mut().unwrap().try_wait().unwrap();
+            assert!(Instant::now() < deadline, "{}", faults(&log()));
+            match ended {
+                // While it was down, another process may have had one of its ports.
+                Some(_) if log().contains("Address already in use") => self.launch(),
+                Some(status) => panic!("{status}\n{}", faults(&log())),
+                None => {}
+            }
             thread::sleep(Duration::from_millis(50));
         }
         TcpStream::connect(self.address()).unwrap();
@@ -100,6 +106,13 @@ impl Broker {
         let pid = self.process.as_ref().unwrap().id().to_string();
         assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
     }
+}
+
+/// What a log says went wrong, in lines that a summary of tests shows, and then the whole log.
+fn faults(log: &str) -> String {
+    let is_fault = |line: &&str| ["ERROR", "FATAL", "Exception"].iter().any(|word| line.contains(word));
+    let faults: Vec<String> = log.lines().filter(is_fault).take(3).map(|line| format!("error: {line}")).collect();
+    format!("{}\n\n{log}", faults.join("\n"))
 }
 
 impl Drop for Broker {

@@ -146,6 +146,13 @@ run
 ends_with 1 '0 passed, 1 failed'
 [[ $output != *'once more'* ]] || complain "$scenario: it ran again"
 
+begin 'no time to run again'
+part "late beside each 1 yes" "$by_chance"
+given=(AGAIN_UNTIL=-1)
+run
+given=()
+ends_with 1 '0 passed, 1 failed' 'there is no time to run late again'
+
 begin 'many failed parts'
 for name in one two three four five six; do part "$name beside each 1 yes" "$by_chance"; done
 run

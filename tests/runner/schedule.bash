@@ -5,6 +5,7 @@
 
 declare -A running=() # process group of a part: its name
 declare -A began=()
+declare -A took=() # of a part: seconds of the clock
 declare -A prepared=() # of a part: what preparing it took
 declare -A verdicts=() # of a part: its line of the summary
 passed=() failed=() flaky=()
@@ -22,8 +23,8 @@ prepare_seconds_max=4000
 flaky_max=2
 # More failed parts than this are not run again: that is no chance.
 again_max=5
-# Nor is any after so many seconds: a run that takes too long says less than one that ends.
-again_until=3600
+# Nor is one that would end after so many seconds of the run, if it takes as long as before: CI gives a run 90 minutes.
+again_until=${AGAIN_UNTIL:-5100}
 
 end_all() { # a part and all it started are one process group, led by its timeout
   local group
@@ -78,6 +79,7 @@ judge_prepared() { # what was prepared just now
 judge() { # what has run just now
   local figures
   run_work+=${work:-0}
+  took[$ended]=$clock
   figures=$(printf '%-16s %4d s of %4d, %4s s of work; prepared in %s' \
     "$ended" "$clock" "$(limit_of "$ended")" "${work:-?}" "${prepared[$ended]}")
   if [[ $code == 0 ]]; then
@@ -158,13 +160,14 @@ run_failed_again() { # each alone, in the order of the table; one that passes no
     echo "${#once[@]} parts failed: more than $again_max are not run again"
     return
   fi
-  if [[ ${#once[@]} -gt 0 && $SECONDS -gt $again_until ]]; then
-    echo "after $SECONDS s, no part is run again"
-    return
-  fi
   failed=()
   for name in "${once[@]}"; do
     if ! may_run_again "$name"; then
+      failed+=("$name")
+      continue
+    fi
+    if ((SECONDS + ${took[$name]:-0} > again_until)); then
+      echo "there is no time to run $name again"
       failed+=("$name")
       continue
     fi
