@@ -69,7 +69,7 @@ use storage::outbox::Outbox as OutboxStore;
 use access::Access;
 use assembly::Assembly;
 use backends::Backends;
-use common::Common;
+use common::{Common, CommonStores};
 use counters::Counting;
 use demo::Shown;
 use devices::Devices;
@@ -173,8 +173,9 @@ fn build(
     let Hot { store, outbox, notices, channel, gateways, .. } = hot;
     let is_shared = shared.is_some();
     let stores = Stores { hot: store, is_shared, outbox, notices, bus, positions, views: kept_views };
-    let common =
-        Common::build(config, (stores.hot.clone(), channel), clock, access.presence.clone(), stop.clone(), parts);
+    let cold = shared.as_ref().and_then(|shared| shared.cold_reader(config, &clock, parts));
+    let common_stores = CommonStores { hot: stores.hot.clone(), channel, cold };
+    let common = Common::build(config, common_stores, clock, access.presence.clone(), stop.clone(), parts);
     if let Some(statistics) = statistics {
         statistics.build(&config.counters, &common, parts);
     }

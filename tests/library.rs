@@ -6,6 +6,8 @@
 
 #[path = "backends/mod.rs"]
 mod backends;
+#[path = "cold_search/mod.rs"]
+mod cold_search;
 #[path = "conflicts/mod.rs"]
 mod conflicts;
 #[path = "conversation/mod.rs"]

@@ -38,7 +38,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("scylla", &["src/storage/cassandra/*"]),
     ("mongodb", &["src/storage/mongodb/*"]),
     ("roaring", &["src/domain/rewards/*"]),
-    ("bloomfilter", &["src/domain/rewards/*"]),
+    ("bloomfilter", &["src/domain/rewards/*", "src/storage/hot_store/cold_filter.rs"]),
     ("tonic", &["src/edge/grpc/*", "src/storage/remote/*", "src/storage/gateway_messages/*"]),
     ("tonic_health", &["src/edge/grpc/*"]),
     ("tonic_reflection", &["src/edge/grpc/*"]),

@@ -9,6 +9,7 @@ use super::assembly::Assembly;
 use super::error::StartError;
 use super::spawn::{runtime, spawn};
 use crate::config::Config;
+use domain::cold::ColdReader;
 use domain::devices::presence::Presence;
 use domain::history::History;
 use domain::ingest::hold_index::HoldIndex;
@@ -29,6 +30,8 @@ pub(super) struct Common {
     pub presence: Arc<Presence>,
     pub reads: StoreReads,
     pub history: History,
+    /// With a history store beside the hot store.
+    pub cold: Option<Arc<ColdReader>>,
     /// With `store.steady_hold`.
     pub holds: Option<Arc<HoldIndex>>,
     /// Names users in logs.
@@ -36,10 +39,17 @@ pub(super) struct Common {
     pub stop: Stop,
 }
 
+/// The stores that all parts use.
+pub(super) struct CommonStores {
+    pub hot: Arc<dyn RecordStore>,
+    pub channel: Arc<dyn DeviceChannel>,
+    pub cold: Option<Arc<ColdReader>>,
+}
+
 impl Common {
     pub fn build(
         config: &Config,
-        (hot, channel): (Arc<dyn RecordStore>, Arc<dyn DeviceChannel>),
+        CommonStores { hot, channel, cold }: CommonStores,
         clock: Arc<Clock>,
         presence: Arc<Presence>,
         stop: Stop,
@@ -54,8 +64,9 @@ impl Common {
         let holds = (!config.store.steady_hold.is_zero()).then(HoldIndex::new);
         let reading = Arc::new(config.reading.clone());
         let history = History::new(hot.clone(), clock.clone(), reads.clone(), reading, holds.clone());
+        let history = history.with_cold(cold.clone());
         let mid_hash = config.log.mid_hash();
-        Common { hot, channel, clock, clock_status, presence, reads, history, holds, mid_hash, stop }
+        Common { hot, channel, clock, clock_status, presence, reads, history, cold, holds, mid_hash, stop }
     }
 }
 

@@ -76,7 +76,7 @@ impl Grpc {
         common: &Common,
         assembly: &mut Assembly,
     ) -> Self {
-        let users = Users { store: common.hot.clone(), clock: common.clock.clone() };
+        let users = Users { store: common.hot.clone(), clock: common.clock.clone(), cold: common.cold.clone() };
         gateways.register(assembly.metrics());
         let store = StoreState { health, clock_status: common.clock_status.clone() };
         let routes = Routes::new(context.clone(), counters);

@@ -6,6 +6,7 @@ use tokio::sync::Notify;
 
 use super::assembly::Assembly;
 use super::common::Common;
+use domain::cold::ColdReader;
 use domain::ingest::commit::Committer;
 use domain::ingest::health::{IsConnected, LaneHealth, StoreHealth, StoreStatus, Troubles};
 use domain::ingest::hold_index::HoldIndex;
@@ -32,6 +33,7 @@ pub(super) struct StoreLanes {
     config: Config,
     metrics: Metrics,
     holds: Option<Arc<HoldIndex>>,
+    cold: Option<Arc<ColdReader>>,
     trace: UserTrace,
     pub health: Arc<StoreHealth>,
 }
@@ -69,9 +71,10 @@ impl StoreLanes {
         registry.register_collector(Box::new(StoreStatus(health.clone())));
         assembly.commit_listeners.push(unreadable);
         assembly.commit_listeners.push(removals);
-        let (clock, holds, config) = (common.clock.clone(), common.holds.clone(), config.clone());
+        let (clock, holds, cold) = (common.clock.clone(), common.holds.clone(), common.cold.clone());
+        let config = config.clone();
         let trace = UserTrace::new(common.mid_hash.clone());
-        StoreLanes { lanes, store, clock, config, metrics, holds, trace, health }
+        StoreLanes { lanes, store, clock, config, metrics, holds, cold, trace, health }
     }
 
     /// For one more thread.
@@ -82,7 +85,7 @@ impl StoreLanes {
         let (mut intakes, mut completions) = (Vec::new(), Vec::new());
         for lane in &mut self.lanes {
             let (wake, holds, trace) = (lane.wake.clone(), self.holds.clone(), self.trace.clone());
-            let (submit_queue, of_queue) = SubmitQueue::new(wake, weight_max, holds, trace);
+            let (submit_queue, of_queue) = SubmitQueue::new(wake, weight_max, holds, self.cold.clone(), trace);
             lane.submit_queues.push(submit_queue.clone());
             let (clock, metrics) = (self.clock.clone(), self.metrics.clone());
             intakes.push(Intake { submit_queue, admission, clock, metrics });

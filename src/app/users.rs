@@ -27,7 +27,7 @@ pub(super) fn build(
         presence: common.presence.clone(),
         clock: common.clock.clone(),
         history: common.history.clone(),
-        users: Users { store: common.hot.clone(), clock: common.clock.clone() },
+        users: Users { store: common.hot.clone(), clock: common.clock.clone(), cold: common.cold.clone() },
         connect_lookup,
         views,
         reading: reading.clone(),

@@ -11,9 +11,11 @@ use super::counters::Derived;
 use super::error::{LookError, StartError};
 use super::hot::Hot;
 use crate::config::Config;
+use domain::cold::ColdReader;
 use domain::counters::config::CountersConfig;
 use domain::history_packs::feed::PackFeed;
 use domain::subscribers::config::SubscribersConfig;
+use domain::time::clock::Clock;
 use model::ids::UserId;
 use storage::device_channel::ChannelSubscriber;
 use storage::event_bus::source::EventSource;
@@ -40,6 +42,10 @@ impl Shared {
     }
 
     pub fn queues(&self, _: &SubscribersConfig) -> Arc<dyn OwnerQueues> {
+        match *self {}
+    }
+
+    pub fn cold_reader(&self, _: &Config, _: &Arc<Clock>, _: &mut Assembly) -> Option<Arc<ColdReader>> {
         match *self {}
     }
 

@@ -8,7 +8,7 @@ use super::checks::Checks;
 use storage::config::cassandra::{Replication, is_data_center, is_keyspace};
 use storage::event_bus;
 use storage::history_bus::MESSAGE_BYTES_MAX;
-use storage::history_store::config::{Backend, HistoryConfig};
+use storage::history_store::config::{Backend, HistoryConfig, Trim};
 use storage::host_port::is_host_port;
 use storage::hot_store;
 
@@ -37,6 +37,15 @@ impl Checks<'_> {
         });
         self.require(hot_idle.is_zero() || HOT_IDLE.contains(hot_idle), "history.hot_idle", || {
             "must be 1s to 3650d, or 0s for never".to_owned()
+        });
+        // At the cap rows go, whether the history store has them or not.
+        let trims = is_kept && config.history.trim == Trim::On;
+        let fits = *hot_max < config.store.records_per_user.get();
+        self.require(!trims || fits, "history.hot_max", || {
+            format!(
+                "must be less than store.records_per_user ({}) with history.trim = \"on\"",
+                config.store.records_per_user
+            )
         });
         // Another check reports a missing broker of events that go to Kafka, too.
         let no_broker = config.kafka.brokers.is_empty() && config.events.event_bus != event_bus::config::Backend::Kafka;

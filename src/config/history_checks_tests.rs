@@ -37,7 +37,7 @@ fn the_numbers_of_the_history_have_bounds() {
         ("hot_keep = 0", "history.hot_keep: must be 1 to history.hot_max (1250)"),
         ("hot_keep = 1251", "history.hot_keep: must be 1 to history.hot_max (1250)"),
         ("hot_idle = \"999ms\"", "history.hot_idle: must be 1s to 3650d, or 0s for never"),
-        ("trim = \"on\"", "history.trim: expected \"off\" or \"shadow\""),
+        ("trim = \"yes\"", "history.trim: expected \"off\", \"shadow\" or \"on\""),
     ] {
         assert!(of(section).contains(word), "{section}: {}", of(section));
     }

@@ -1,4 +1,4 @@
-//! Reads of the history: of the hot store, by the server clock and with a timeout.
+//! Reads of the history: of the hot store and of what has left it, by the server clock and with a timeout.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,16 +6,16 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
+use super::cold::ColdReader;
 use super::ingest::hold_index::HoldIndex;
 use super::store_reads::{StoreReads, Unavailable};
 use super::time::clock::Clock;
 use model::ids::{Content, UserId};
 use model::page::{ListRequest, Page};
 use model::reading::Reading;
-use model::record::Record;
 use model::recording::Switch;
 use model::rows_read::RowsRead;
-use storage::hot_store::Positions;
+use storage::hot_store::{Found, Positions};
 
 /// How long a read waits for the commit of beats that other connections hold. After it, the stored state is read.
 const HELD_MAX: Duration = Duration::from_secs(1);
@@ -29,6 +29,8 @@ pub struct History {
     reading: Arc<Reading>,
     /// With `store.steady_hold`.
     holds: Option<Arc<HoldIndex>>,
+    /// With a history store.
+    cold: Option<Arc<ColdReader>>,
 }
 
 impl History {
@@ -40,7 +42,12 @@ impl History {
         reading: Arc<Reading>,
         holds: Option<Arc<HoldIndex>>,
     ) -> Self {
-        History { store, clock, reads, reading, holds }
+        History { store, clock, reads, reading, holds, cold: None }
+    }
+
+    /// Reads what has left the hot store, too.
+    pub fn with_cold(self, cold: Option<Arc<ColdReader>>) -> Self {
+        History { cold, ..self }
     }
 
     /// Commits the beats that the user's connections here hold. Does not wait for it while the store takes no writes.
@@ -52,10 +59,14 @@ impl History {
     }
 
     /// The live records of these contents, in the order asked.
-    pub async fn get(&self, user: UserId, contents: Vec<Content>) -> Result<Vec<Option<Record>>, Unavailable> {
+    pub async fn get(&self, user: UserId, contents: Vec<Content>) -> Result<Found, Unavailable> {
         let records = async {
             self.commit_held(user).await;
-            self.store.get(user, contents, self.clock.now()).await
+            let found = self.store.get(user, contents.clone(), self.clock.now()).await?;
+            Ok(match &self.cold {
+                Some(cold) => cold.fill(user, &contents, found).await,
+                None => Found { partial: found.cold.is_some() || found.partial, cold: None, ..found },
+            })
         };
         self.reads.get.in_time(records).await
     }
@@ -64,7 +75,13 @@ impl History {
     pub async fn list(&self, user: UserId, request: ListRequest, rows: RowsRead) -> Result<Page, Unavailable> {
         let page = async {
             self.commit_held(user).await;
-            self.store.list(user, request.read_by(&self.reading), self.clock.now(), rows).await
+            let request = request.read_by(&self.reading);
+            let page = self.store.list(user, request.clone(), self.clock.now(), rows).await?;
+            match &self.cold {
+                Some(cold) => cold.page(user, &request, page).await,
+                // The history store was taken out of the settings after rows had gone there.
+                None => Ok(Page { partial: page.cold.is_some() || page.partial, cold: None, ..page }),
+            }
         };
         self.reads.list.in_time(page).await
     }

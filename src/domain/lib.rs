@@ -1,13 +1,14 @@
 //! The functions of the gateway, without protocols and backends.
 //!
 //! [`ingest`] carries beats, deletes and clears to the hot store and the answers back; [`history`] and [`events`] read;
-//! [`devices`] knows the connections of each user here and the pushes that wait for them; [`rewards`] decides which
+//! [`cold`] reads records that have left the hot store; [`devices`] knows the connections of each user here and the pushes that wait for them; [`rewards`] decides which
 //! beats are rewarded; [`outbox`] publishes claims; [`live`] counts current sessions, [`views`] counts views; [`counters`] reads
 //! and changes counters; the [`cascade`] delivers events to [`subscribers`];
 //! [`notices`] tells of positions and forgettings; [`flights`] carries sums to the statistics store; [`revocations`] knows the revoked tokens; [`time`] is the server
 //! clock.
 
 pub mod cascade;
+pub mod cold;
 pub mod commit_listener;
 pub mod counters;
 pub mod devices;

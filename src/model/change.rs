@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::beat::Beat;
+use super::cold::ColdContents;
 use super::ids::{Content, UserId};
 use super::rewards::rule::RuleSet;
 use super::rule::Verdict;
@@ -59,6 +60,8 @@ pub enum Outcome {
     Pruned { more: bool },
     /// The `at` lies ahead of the clock and is newer than every record concerned: nothing was done.
     Ahead,
+    /// Nothing was decided yet: contents have to be read from the history store first.
+    Cold(Box<ColdContents>),
     /// The user's stored state cannot be read: nothing was done, and nothing will be until that is mended.
     Unreadable { why: Arc<str> },
 }
@@ -71,7 +74,7 @@ impl Outcome {
             Outcome::Deleted { moved, .. } => !moved.is_empty(),
             Outcome::Cleared { moved, .. } | Outcome::Erased { moved, .. } => *moved,
             Outcome::Recording { changed, .. } => *changed,
-            Outcome::Pruned { .. } | Outcome::Ahead | Outcome::Unreadable { .. } => false,
+            Outcome::Pruned { .. } | Outcome::Ahead | Outcome::Cold(_) | Outcome::Unreadable { .. } => false,
         }
     }
 

@@ -8,6 +8,7 @@ pub mod backoff;
 pub mod beat;
 pub mod change;
 pub mod cloud_event;
+pub mod cold;
 pub mod counters;
 pub mod decide;
 pub mod duration_text;

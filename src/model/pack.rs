@@ -9,6 +9,7 @@ use super::ids::{Content, SessionId, UserId};
 use super::record::Record;
 use super::recording::{Recording, Switch};
 use super::retention::Retention;
+use super::rewards::credit::Credit;
 use super::shard::Region;
 use super::version::Version;
 
@@ -104,5 +105,12 @@ impl PackedRecord {
     pub fn of(record: &Record) -> Self {
         let Record { pos, dur, state, session, ref device, watched, at, .. } = *record;
         PackedRecord { pos, dur, state, session, device: device.clone(), watched, at }
+    }
+
+    /// The record of this content, under this version. It has earned no rewards.
+    pub fn record(&self, content: Content, version: Version) -> Record {
+        let PackedRecord { pos, dur, state, session, ref device, watched, at } = *self;
+        let (device, credit) = (device.clone(), Credit::default());
+        Record { content, pos, dur, state, session, device, watched, at, version, credit }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::cold::ColdMark;
 use super::ids::{Content, UserId};
 use super::reading::Reading;
 use super::record::Record;
@@ -62,6 +63,10 @@ pub struct Page {
     pub records: Vec<Record>,
     /// There while there is more.
     pub next: Option<Position>,
+    /// Records of this page or after it may be in the history store only.
+    pub cold: Option<ColdMark>,
+    /// The history store is away: older records may be missing.
+    pub partial: bool,
 }
 
 /// Which users are asked for: the next ones after one, ascending.
@@ -112,7 +117,7 @@ impl PageRequest {
         }
         records.sort_unstable_by_key(|record| std::cmp::Reverse(Position::of(record)));
         let next = records.last().filter(|_| more).map(Position::of);
-        Page { records, next }
+        Page { records, next, ..Page::default() }
     }
 
     /// Drops the records, of those that are [wanted](Self::wants), that cannot be on the page. One more than the page

@@ -40,4 +40,6 @@ pub enum Cause {
     Cap,
     /// The record has outlived the retention, and was removed.
     Expiry,
+    /// The record has left the hot store, and stays in the history store.
+    Trim,
 }

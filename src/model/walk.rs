@@ -1,6 +1,7 @@
 //! A walk through a user's records, for an export: in the order of their contents, which no change moves. So a record that
 //! is there from its beginning to its end is met once, whatever is played meanwhile.
 
+use super::cold::ColdMark;
 use super::ids::Content;
 use super::record::Record;
 
@@ -21,6 +22,10 @@ pub struct Walked {
     pub records: Vec<Record>,
     /// After which content the walk goes on; `None` = it has ended.
     pub next: Option<Content>,
+    /// Records of the user may be in the history store only.
+    pub cold: Option<ColdMark>,
+    /// The history store is away: records may be missing.
+    pub partial: bool,
 }
 
 impl WalkRequest {

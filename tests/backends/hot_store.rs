@@ -216,7 +216,7 @@ pub fn what_outlives_the_retention_is_in_no_read<B: Backend>() {
     let read = |now| {
         let got = wait(store.get(USER, vec![content(1), content(2)], now)).unwrap();
         let listed = wait(store.list(USER, everything(), now, RowsRead::default())).unwrap();
-        (got.iter().flatten().count(), oids(&listed))
+        (got.records.iter().flatten().count(), oids(&listed))
     };
     assert_eq!(read(11_000), (2, vec![2, 1]));
     assert_eq!(read(11_001), (1, vec![2]));

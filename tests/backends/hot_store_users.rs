@@ -58,7 +58,7 @@ fn walked(store: &Arc<dyn HotStore>, limit: usize, kinds: &[u16], mut between: i
     let (mut found, mut after, mut pages) = (Vec::new(), None, 0);
     loop {
         let request = WalkRequest { limit, after, kinds: kinds.to_vec() };
-        let Walked { records, next } = wait(store.walk(USER, request, NOW)).expect("a page");
+        let Walked { records, next, .. } = wait(store.walk(USER, request, NOW)).expect("a page");
         assert!(records.len() <= limit);
         found.extend(records.iter().map(|record| record.content));
         (after, pages) = (next, pages + 1);

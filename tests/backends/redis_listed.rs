@@ -236,7 +236,7 @@ fn what_a_narrower_retention_would_remove_is_kept_until_it_is_carried() {
     // Reads do not show them.
     let seen = wait(narrow.get(USER, [1, 2, 3, 5].map(content).to_vec(), later)).unwrap();
     assert_eq!(
-        seen.into_iter().map(|record| record.map(|record| record.at)).collect::<Vec<_>>(),
+        seen.records.into_iter().map(|record| record.map(|record| record.at)).collect::<Vec<_>>(),
         [None, None, None, Some(later)]
     );
     assert!(unlist(&gateway, read(&gateway, USER)));

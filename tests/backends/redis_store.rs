@@ -374,7 +374,7 @@ fn a_group_whose_outcome_is_unknown_may_be_committed_again() {
     let began = Instant::now();
     let kept = loop {
         match wait(store.get(USER, vec![content(1)], NOW)) {
-            Ok(records) => break records,
+            Ok(found) => break found.records,
             Err(error) => assert!(began.elapsed() < PATIENCE, "{error}"),
         }
     };

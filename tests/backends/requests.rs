@@ -153,7 +153,7 @@ pub fn commit(store: &Arc<dyn HotStore>, changes: Vec<Change>) -> Vec<Outcome> {
 }
 
 pub fn get(store: &Arc<dyn HotStore>, user: UserId, contents: Vec<Content>) -> Vec<Option<Record>> {
-    wait(store.get(user, contents, NOW)).expect("an answer")
+    wait(store.get(user, contents, NOW)).expect("an answer").records
 }
 
 /// The `at` of each of these contents of [`USER`].

@@ -50,7 +50,7 @@ impl Bench {
         let began = Instant::now();
         let records = loop {
             match wait(self.store.get(USER, vec![content(1)], NOW)) {
-                Ok(records) => break records,
+                Ok(found) => break found.records,
                 Err(error) => assert!(began.elapsed() < PATIENCE, "{error}"),
             }
         };

@@ -99,7 +99,7 @@ async fn run(plan: Plan) -> Account {
     let clock = Arc::new(Clock::starting_at(0, Duration::MAX));
     let wake = Arc::new(Notify::new());
     let trace = UserTrace::new(MidHash::with_key(&[0; 16]));
-    let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX, None, trace);
+    let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX, None, None, trace);
     let mut registry = Registry::default();
     let of_ingest = Metrics::new(&mut registry);
     let committer = Committer {

@@ -104,7 +104,7 @@ async fn reads(store: &RedisStore, user: UserId, book: &Book) {
     assert_eq!(page, model.list(user, &everything(), now), "list of user {}", user.0);
     let contents: Vec<_> = book.end().1.contents(user).into_keys().collect();
     let expected: Vec<_> = contents.iter().map(|content| model.get(user, *content, now)).collect();
-    assert_eq!(store.get(user, contents, now).await.unwrap(), expected, "user {}", user.0);
+    assert_eq!(store.get(user, contents, now).await.unwrap().records, expected, "user {}", user.0);
     assert_eq!(store.paused(user).await.unwrap(), model.paused(user), "pause of user {}", user.0);
     let mut days: Vec<_> = model.claims().iter().map(|claim| claim.day).collect();
     days.sort_unstable();

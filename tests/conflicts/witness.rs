@@ -10,12 +10,11 @@ use heartline::model::change::{Change, Decided, Outcome};
 use heartline::model::decide::Transitions;
 use heartline::model::ids::{Content, UserId};
 use heartline::model::page::{Page, PageRequest};
-use heartline::model::record::Record;
 use heartline::model::recording::Switch;
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::rows_read::RowsRead;
 use heartline::model::transition::Transition;
-use heartline::storage::hot_store::{Answer, Committed, Group, Positions, StoreError};
+use heartline::storage::hot_store::{Answer, Committed, Found, Group, Positions, StoreError};
 use heartline::storage_redis::hot_store::RedisStore;
 
 /// A group, as its committer has seen it.
@@ -124,7 +123,7 @@ impl Positions for Witness {
         self.store.groups_max()
     }
 
-    fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Vec<Option<Record>>> {
+    fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Found> {
         self.store.get(user, contents, now)
     }
 

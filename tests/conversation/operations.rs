@@ -31,7 +31,7 @@ fn is_done(frame: &ServerFrame, number: u32) -> bool {
 /// The `at` of each record of an answer.
 fn ats(frame: &ServerFrame) -> Vec<Option<u64>> {
     match frame {
-        ServerFrame::Result { answer: Answer::Records(records), .. } => {
+        ServerFrame::Result { answer: Answer::Records { records, .. }, .. } => {
             records.iter().map(|record| record.as_ref().map(|record| record.at)).collect()
         }
         other => panic!("no records: {other:?}"),

@@ -7,13 +7,12 @@ use std::sync::{Arc, Mutex};
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use heartline::model::ids::{Content, UserId};
 use heartline::model::page::{Page, PageRequest};
-use heartline::model::record::Record;
 use heartline::model::recording::Switch;
 use heartline::model::rewards::claim::ClaimKey;
 use heartline::model::rewards::day::Day;
 use heartline::model::rows_read::RowsRead;
 use heartline::model::shard::Shard;
-use heartline::storage::hot_store::{Answer, Claims, Committed, Group, Positions, StoreError, UserStatus};
+use heartline::storage::hot_store::{Answer, Claims, Committed, Found, Group, Positions, StoreError, UserStatus};
 use tokio::sync::oneshot;
 
 use crate::conversation::plain_store::PlainStore;
@@ -65,10 +64,10 @@ impl Positions for Reads {
         unreachable!("the test commits by itself")
     }
 
-    fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Vec<Option<Record>>> {
+    fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Found> {
         let plain = self.plain.lock().unwrap();
-        let records = contents.into_iter().map(|content| plain.get(user, content, now)).collect();
-        self.later(user, records)
+        let records: Vec<_> = contents.into_iter().map(|content| plain.get(user, content, now)).collect();
+        self.later(user, Found::from(records))
     }
 
     fn list(&self, user: UserId, request: PageRequest, now: u64, rows: RowsRead) -> Answer<Page> {

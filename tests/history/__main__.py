@@ -22,7 +22,8 @@ from tiers.freezes import add_frozen_options
 
 LOADERS = 2
 FAULTS_SHOWN_MAX = 20
-PARTS = ("same", "garbage", "kills", "heal", "away")
+# From the kills on, rows leave Redis.
+PARTS = ("same", "garbage", "heal", "kills", "away")
 
 
 def main():

@@ -1,20 +1,30 @@
-"""SIGKILL of each part in turn, and SIGSTOP of what others depend on, under load: what was acked is in Cassandra afterwards,
-and nothing else."""
+"""SIGKILL of each part in turn, and SIGSTOP of what others depend on, under load, while rows leave Redis: what was acked is in
+Cassandra afterwards, and is read, and nothing else."""
 
 import time
 
+from history import cold, reads
 from tiers.freezes import Freezes
+from wire.patience import until
 
 PLAYERS = 60
 FIRST = 1_000_001  # and so many users later those of the next round
 PLAN = (3, 10)  # of a visit
 ACKS = (2_000, 6_000)  # before a kill, and again when all is back
 AWAY_SECONDS = (0.0, 1.5)
+TRIM = {"HISTORY__TRIM": "on", "HISTORY__HOT_MAX": 8, "HISTORY__HOT_KEEP": 4}
+TRIMMED = "heartline_history_trimmed_rows_total"
 
 
 def run(part, args):
+    for gateway in part.scene.gateways:
+        gateway.stop()
+        gateway.settings.update(TRIM)
+        gateway.start()
+    part.scene.wait_until_ready()
     for number in range(1, args.rounds + 1):
         _round(part, number, lambda number=number: _kill(part, number))
+    cold.run(part)
     if not args.frozen:
         return
     freezes = Freezes(args, part.dice, part.scene)
@@ -59,9 +69,14 @@ def _round(part, number, strike):
     scene.wait_until_drained()
     drained = time.monotonic() - began
     part.judge(mids)
+    reads.judge(part, mids)
+    until("only the head of idle users is hot", lambda: scene.redis.most_rows() <= 1, every=0.2)
+    reads.judge(part, mids)
+    late, read = (scene.counted(name, scene.gateways) for name in (TRIMMED, 'heartline_cold_reads_total{outcome="read"}'))
     part.expect(not (marks := scene.redis.marks()), "listing", f"marks are left: {marks[:5]}")
     print(
         f"round {number}: {blow}, all ready after {back:.1f} s; {figures.beats} beats, {figures.steps}, "
-        f"{figures.broken} connections or answers broken; drained in {drained:.1f} s, {len(part.faults)} faults",
+        f"{figures.broken} connections or answers broken; drained in {drained:.1f} s; {late:.0f} rows "
+        f"have left Redis and {read:.0f} users were read from Cassandra since the last kill of a gateway; {len(part.faults)} faults",
         flush=True,
     )

@@ -10,11 +10,11 @@ mod expiry;
 mod faults;
 mod forgetting;
 mod newest_wins;
-mod plain_store;
+pub mod plain_store;
 mod refusals;
 mod searched;
 mod whole_users;
-mod words;
+pub mod words;
 
 use crate::support::redis_server;
 

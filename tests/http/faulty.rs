@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use heartline::model::ids::{Content, UserId};
 use heartline::model::page::{Page, PageRequest, UsersRequest};
-use heartline::model::record::Record;
 use heartline::model::recording::Switch;
 use heartline::model::rewards::claim::ClaimKey;
 use heartline::model::rewards::day::Day;
@@ -14,7 +13,7 @@ use heartline::model::rows_read::RowsRead;
 use heartline::model::shard::Shard;
 use heartline::model::walk::{WalkRequest, Walked};
 use heartline::storage::hot_store::{
-    Answer, Claims, Committed, Group, Positions, StoreClock, StoreError, StoredUsers, UserStatus,
+    Answer, Claims, Committed, Found, Group, Positions, StoreClock, StoreError, StoredUsers, UserStatus,
 };
 
 /// What becomes of commits.
@@ -76,7 +75,7 @@ impl<S: Positions> Positions for Faulty<S> {
         }
     }
 
-    fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Vec<Option<Record>>> {
+    fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Found> {
         self.store.get(user, contents, now)
     }
 

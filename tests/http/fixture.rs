@@ -212,7 +212,7 @@ impl Fixture {
 
     /// What is stored, asked for without a request.
     pub async fn records(&self, contents: Vec<Content>) -> Vec<Option<Record>> {
-        self.store.get(USER, contents, self.now()).await.expect("an answer")
+        self.store.get(USER, contents, self.now()).await.expect("an answer").records
     }
 
     pub fn now(&self) -> u64 {
@@ -304,7 +304,7 @@ fn commits(
 ) -> (Committer, Intake, Completions) {
     let (wake, metrics) = (Arc::new(Notify::new()), Metrics::new(registry));
     let trace = UserTrace::new(MidHash::with_key(&[0; 16]));
-    let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX, None, trace);
+    let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX, None, None, trace);
     let admission = Admission { retention: Retention::of(Duration::from_hours(24)) };
     let intake =
         Intake { submit_queue: submit_queue.clone(), admission, clock: clock.clone(), metrics: metrics.clone() };

@@ -16,7 +16,7 @@ use heartline::model::rows_read::RowsRead;
 use heartline::model::shard::Shard;
 use heartline::model::walk::{WalkRequest, Walked};
 use heartline::storage::hot_store::{
-    Answer, Claims, Committed, Group, Positions, StoreClock, StoreError, StoredUsers, UserStatus,
+    Answer, Claims, Committed, Found, Group, Positions, StoreClock, StoreError, StoredUsers, UserStatus,
 };
 use heartline::storage::outbox::{Outbox, OutboxNumber};
 
@@ -76,10 +76,10 @@ impl Positions for Memory {
         ready(Ok(Committed { outcomes, transitions, ..Committed::default() })).boxed()
     }
 
-    fn get(&self, _: UserId, contents: Vec<Content>, _: u64) -> Answer<Vec<Option<Record>>> {
+    fn get(&self, _: UserId, contents: Vec<Content>, _: u64) -> Answer<Found> {
         self.answer(|rows| {
             let record = |content| live(rows).find(|record| record.content == content).cloned();
-            contents.into_iter().map(record).collect()
+            contents.into_iter().map(record).collect::<Vec<_>>().into()
         })
     }
 

@@ -8,6 +8,6 @@ need_cassandra
 need_binary
 ready
 "$PYTHON" -m unittest history.test_judge
-"$PYTHON" -m history "$HEARTLINE_BIN" --only same --only garbage --only kills --only heal \
-  $([[ $LONG ]] && echo --users 5000 --rounds 100 --frozen 12) \
+"$PYTHON" -m history "$HEARTLINE_BIN" --only same --only garbage --only heal --only kills \
+  $([[ $LONG ]] && echo --users 5000 --rounds 100 --frozen 12 || echo --users 500) \
   ${HISTORY_SEED:+--seed "$HISTORY_SEED"}

@@ -82,8 +82,9 @@ impl Gateway {
     /// Returns the op.
     pub fn retry(&mut self, now: u64) -> usize {
         let Group { number, changes, rewards, .. } = &*self.attempts[0].group;
-        let group =
-            Group { number: *number, now, changes: changes.clone(), rewards: rewards.clone(), senders: Vec::new() };
+        let (senders, cold) = (Vec::new(), Vec::new());
+        let (changes, rewards) = (changes.clone(), rewards.clone());
+        let group = Group { number: *number, now, changes, rewards, senders, cold };
         let group = Arc::new(group);
         let stage = self.commit(&group);
         self.attempts[0] = Attempt { op: self.attempts[0].op, group, stage };

@@ -1,7 +1,7 @@
 //! A store in memory.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use heartline::model::forgetting::Eviction;
 use heartline::model::ids::{Content, UserId};
@@ -10,6 +10,7 @@ use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::sums::SumKey;
 use heartline::model::version::Version;
 use heartline::storage::hot_store::StoreError;
+use heartline::storage::hot_store::cold_filter::ColdFilter;
 use heartline::storage::hot_store::optimistic::{
     Applied, Apply, Claimable, Dead, Head, Load, Loaded, Marked, Need, StoredRow, UserStore, Write,
 };
@@ -34,6 +35,7 @@ struct User {
     due: Option<u64>,
     /// `None`: all contents.
     marks: BTreeMap<Option<Content>, Version>,
+    cold_filter: Option<Arc<[u8]>>,
 }
 
 impl Memory {
@@ -108,6 +110,10 @@ impl User {
             match need {
                 Need::Head => loaded.head = Some(self.head.clone()),
                 Need::Row(content) => loaded.rows.push((*content, self.rows.get(content).cloned())),
+                Need::ColdFilter => {
+                    let bytes = self.cold_filter.as_ref().map(|bytes| bytes.to_vec());
+                    loaded.cold_filter = Some(bytes.map(|bytes| ColdFilter::from_bytes(bytes).unwrap()));
+                }
                 Need::Contents => loaded.contents = Some(self.timeline.len() as u32),
                 Need::First(count) | Need::Oldest(count) => {
                     let mut oldest = self.by_age(|_| true);
@@ -230,11 +236,13 @@ impl User {
             Write::LookAt { at, exact: false } => self.look = Some(self.look.map_or(*at, |look| look.min(*at))),
             Write::List { due } => self.due = Some(self.due.map_or(*due, |known| known.min(*due))),
             Write::Mark { content, version } => drop(self.marks.insert(*content, *version)),
+            Write::ColdFilter { filter } => self.cold_filter.clone_from(filter),
             Write::Unlist => {
                 self.due = None;
                 self.marks.clear();
             }
             Write::RemoveUser => {
+                self.cold_filter = None;
                 self.head = None;
                 self.look = None;
                 self.due = None;

@@ -2,14 +2,14 @@
 //! twice, loads between which others write, gateways that end. Each run follows from a seed. Whatever is applied is
 //! decided once more on plain maps, in its order, and what is stored and answered is held to that.
 
-mod backing;
+pub mod backing;
 mod carried;
 mod gateway;
-mod memory;
+pub mod memory;
 mod network;
 mod oracle;
 mod packers;
-mod redis;
+pub mod redis;
 pub mod replay;
 mod scenario;
 mod search;

@@ -9,6 +9,11 @@ from wire.patience import PATIENCE_SECONDS
 
 SHARDS = 1_000
 SINGLE, CLUSTER, SENTINEL = "single", "cluster", "sentinel"
+# A scan by a script: test servers are small.
+MOST_ROWS = """
+local most = 0
+for _, key in ipairs(redis.call("KEYS", "{h*}:r:*")) do most = math.max(most, redis.call("HLEN", key)) end
+return most"""
 
 
 class RedisNode(Server):
@@ -86,6 +91,14 @@ class Redis:
     def marks(self):
         """The keys that say which contents of listed users have changed; of a single server."""
         return self.nodes[0].cli("--scan", "--pattern", "{h*}:p:*")
+
+    def rows_of(self, mid):
+        """The key of the user's rows outside the head, if there are any; of a single server."""
+        return self.nodes[0].cli("--scan", "--pattern", f"{{h*}}:r:{mid}")
+
+    def most_rows(self):
+        """The most rows that any user has outside the head; of a single server."""
+        return int(self.nodes[0].cli("EVAL", MOST_ROWS, "0")[0])
 
     def _entries(self, name):
         """Of the sorted sets of this name."""

@@ -1,4 +1,4 @@
-//! Compares what need not stay hot with the history store, if one is configured.
+//! Compares what need not stay hot with the history store, if one is configured, and reads what has left.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,8 +7,10 @@ use super::super::assembly::Assembly;
 use super::super::common::Common;
 use super::history_to_read;
 use crate::config::Config;
-use domain::history_trim::comparer::{Bounds, Comparer, OpenHistory};
+use domain::cold::{ColdReader, HistoryHandle, OpenHistory, metrics as cold};
+use domain::history_trim::comparer::{Bounds, Comparer};
 use domain::history_trim::metrics::Metrics;
+use domain::time::clock::Clock;
 use model::retention::Retention;
 use storage::history_store::HistoryAway;
 use storage::history_store::config::{HistoryConfig, Trim};
@@ -21,14 +23,33 @@ const EVERY_MAX: Duration = Duration::from_hours(24);
 /// Intervals after which packs should have reached the history store.
 const GRACE_INTERVALS: u32 = 10;
 
+/// Reads what has left the hot store. It does so whatever `history.trim` is now: rows may have left before.
+pub(super) fn cold_reader(
+    config: &Config,
+    store: Arc<dyn TrimUsers>,
+    clock: Arc<Clock>,
+    assembly: &mut Assembly,
+) -> Option<Arc<ColdReader>> {
+    if !config.history.is_kept() {
+        return None;
+    }
+    let history = HistoryHandle::new(opener(config));
+    if config.history.trim == Trim::On {
+        // The first reader would have to wait for it.
+        let history = history.clone();
+        assembly.background.push(Box::pin(async move { drop(history.get().await) }));
+    }
+    let metrics = cold::Metrics::new(assembly.metrics());
+    Some(ColdReader::new(store, history, clock, Retention::of(config.store.retention), metrics))
+}
+
 /// It runs until the drain begins: another gateway goes on.
 pub(super) fn build(config: &Config, store: Arc<dyn TrimUsers>, common: &Common, assembly: &mut Assembly) {
-    if !config.history.is_kept() || config.history.trim == Trim::Off {
-        return;
-    }
+    let Some(cold) = common.cold.as_ref().filter(|_| config.history.trim != Trim::Off) else { return };
     let (clock, retention) = (common.clock.clone(), Retention::of(config.store.retention));
     let metrics = Metrics::new(assembly.metrics());
-    let comparer = Comparer::new(store, opener(config), clock, retention, bounds(&config.history), metrics);
+    let history = cold.history().clone();
+    let comparer = Comparer::new(store, history, clock, retention, bounds(&config.history), metrics);
     let stop = common.stop.clone();
     assembly.background.push(Box::pin(async move {
         tokio::select! {
@@ -46,6 +67,7 @@ fn bounds(history: &HistoryConfig) -> Bounds {
         idle,
         every: idle.map_or(EVERY_MAX, |idle| (idle / LOOKS_IN_IDLE).clamp(EVERY_MIN, EVERY_MAX)),
         grace: history.interval * GRACE_INTERVALS,
+        trims: history.trim == Trim::On,
     }
 }
 

@@ -13,8 +13,10 @@ use super::agreed::{agree, overruled};
 use super::history_packs;
 use super::history_trim;
 use crate::config::Config;
+use domain::cold::ColdReader;
 use domain::history_packs::feed::PackFeed;
 use domain::subscribers::config::SubscribersConfig;
+use domain::time::clock::Clock;
 use model::retention::Retention;
 use storage::counters::DirectCounters;
 use storage::device_channel::ChannelSubscriber;
@@ -46,6 +48,11 @@ impl Shared {
     /// The queues of subscribers.
     pub fn queues(&self, settings: &SubscribersConfig) -> Arc<dyn OwnerQueues> {
         Arc::new(RedisQueues::new(self.redis.clone(), bounds(settings)))
+    }
+
+    /// Reads what has left the hot store, if a history store is configured.
+    pub fn cold_reader(&self, config: &Config, clock: &Arc<Clock>, assembly: &mut Assembly) -> Option<Arc<ColdReader>> {
+        history_trim::cold_reader(config, self.store.clone(), clock.clone(), assembly)
     }
 
     /// Carries changes to the history store, if one is configured, and delivers what the other gateways send. The process

@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 
 use super::super::access::Access;
 use super::super::assembly::Assembly;
-use super::super::common::Common;
+use super::super::common::{Common, CommonStores};
 use super::super::devices::Devices;
 use super::super::edges::{self, SharedParts};
 use super::super::error::StartError;
@@ -70,8 +70,9 @@ pub(in super::super) fn serve(
     parts.ends.push(store.overruled().map(StartError::OtherSettingsOfServices).boxed());
     // The clock is held against that of the services.
     let clock = Arc::new(Clock::starting_at(0, config.store.clock_step_max));
-    let stores = (Arc::new(store.clone()) as Arc<_>, channel);
-    let common = Common::build(config, stores, clock, access.presence.clone(), stop, parts);
+    // The services read what has left their hot store.
+    let common_stores = CommonStores { hot: Arc::new(store.clone()), channel, cold: None };
+    let common = Common::build(config, common_stores, clock, access.presence.clone(), stop, parts);
     let reads = common.reads.clone();
     let lookup: Arc<dyn Lookup> = Arc::new(ServiceLookup { store: Arc::new(store.clone()), reads });
     let live_timeout = config.live.session_timeout(config.socket.heartbeat_interval, config.store.steady_hold);

@@ -1,5 +1,6 @@
 //! A user's data in the hot store against that in the history store.
 
+use model::ids::Content;
 use model::pack::{PackedForgetting, PackedRow, UserPack};
 use model::retention::Retention;
 use storage::history_store::HistoryUser;
@@ -39,19 +40,33 @@ impl Found {
     }
 }
 
+/// A comparison of one user.
+pub struct Compared {
+    /// `None`: the user has neither cleared nor paused anything.
+    pub forgetting: Option<Found>,
+    /// Of each unexpired row.
+    pub rows: Vec<(Content, Found)>,
+}
+
+impl Compared {
+    pub fn all(&self) -> impl Iterator<Item = Found> {
+        self.forgetting.into_iter().chain(self.rows.iter().map(|(_, found)| *found))
+    }
+}
+
 /// Compares each unexpired row, and the clears and pauses if there are any. `now`: milliseconds.
 ///
 /// Rows that only the history store has are not compared: the hot store may have dropped them at its cap.
-pub fn compare(hot: &UserPack, history: &HistoryUser, retention: Retention, now: u64) -> Vec<Found> {
+pub fn compare(hot: &UserPack, history: &HistoryUser, retention: Retention, now: u64) -> Compared {
     let horizon = retention.horizon(now + EXPIRES_SOON_MS);
     let forgetting = hot.forgetting.clone().and_then(|hot| hot.unexpired(horizon));
     let forgetting = forgetting.map(|hot| compare_forgetting(&hot, history.forgetting.as_ref()));
     let rows = hot.rows.iter().filter(|row| row.newest() >= horizon);
     let rows = rows.map(|row| {
         let index = history.rows.binary_search_by_key(&row.content, |row| row.content);
-        compare_row(row, index.ok().map(|index| &history.rows[index]))
+        (row.content, compare_row(row, index.ok().map(|index| &history.rows[index])))
     });
-    forgetting.into_iter().chain(rows).collect()
+    Compared { forgetting, rows: rows.collect() }
 }
 
 /// Versions are not compared: in the hot store it is that of the token, which each write of the user raises.
@@ -110,7 +125,7 @@ mod tests {
 
     fn found(hot: Vec<PackedRow>, history: Vec<PackedRow>) -> Vec<Found> {
         let hot = UserPack { user: UserId(1), forgetting: None, rows: hot };
-        compare(&hot, &HistoryUser { forgetting: None, rows: history }, RETENTION, NOW)
+        compare(&hot, &HistoryUser { forgetting: None, rows: history }, RETENTION, NOW).all().collect()
     }
 
     #[test]
@@ -139,7 +154,7 @@ mod tests {
         assert_eq!(found(vec![row(1, oldest - 1, 5), row(2, oldest, 5)], Vec::new()), [Found::Missing]);
         let until = Retention::of(Duration::from_secs(3_600));
         let hot = UserPack { user: UserId(1), forgetting: None, rows: vec![row(1, NOW - 3_600_000 + 59_000, 5)] };
-        assert!(compare(&hot, &HistoryUser::default(), until, NOW).is_empty());
+        assert_eq!(compare(&hot, &HistoryUser::default(), until, NOW).all().count(), 0);
     }
 
     #[test]
@@ -150,7 +165,8 @@ mod tests {
         };
         let found = |hot, history| {
             let hot = UserPack { user: UserId(1), forgetting: Some(hot), rows: Vec::new() };
-            compare(&hot, &HistoryUser { forgetting: history, rows: Vec::new() }, RETENTION, NOW)
+            let history = HistoryUser { forgetting: history, rows: Vec::new() };
+            compare(&hot, &history, RETENTION, NOW).all().collect::<Vec<_>>()
         };
         let paused = |version| told(NOW, &[(NOW - 5, true)], version);
         assert_eq!(found(paused(9), Some(paused(5))), [Found::Same], "the token moves on with each write");

@@ -1,22 +1,24 @@
-//! Compares the users who have more than what is to stay hot, region by region.
+//! Compares the users who have more than what is to stay hot, region by region, and trims them if it may.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
 use super::behind::Behind;
-use super::compare::compare;
+use super::compare::{Compared, Found, compare};
 use super::metrics::Metrics;
+use crate::cold::HistoryHandle;
 use crate::time::clock::Clock;
 use model::backoff::Backoff;
-use model::ids::UserId;
+use model::ids::{Content, UserId};
+use model::pack::UserPack;
 use model::retention::Retention;
 use model::shard::Region;
-use storage::history_store::{HistoryAway, HistoryStore};
-use storage::hot_store::StoreError;
-use storage::hot_store::trim_users::{BeyondUser, HotBounds, TrimUsers};
+use storage::history_store::HistoryAway;
+use storage::hot_store::cold_filter::ColdFilter;
+use storage::hot_store::trim_users::{BeyondUser, HotBounds, Trim, TrimUsers};
+use storage::hot_store::{ListedUser, StoreError};
 use storage::turn::Turn;
 
 /// A holder that dies leaves its region for so long.
@@ -26,10 +28,6 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// The pause before all regions are asked for again.
 const ROUND_PAUSE_MAX: Duration = Duration::from_secs(60);
 const AWAY: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(60));
-
-/// Opens the history store, which may be away. Called when the first user is to be compared.
-pub type OpenHistory =
-    Box<dyn Fn() -> BoxFuture<'static, Result<Arc<dyn HistoryStore>, HistoryAway>> + Send + Sync + 'static>;
 
 /// What is to stay hot, and how users are compared.
 #[derive(Clone, Debug)]
@@ -42,13 +40,14 @@ pub struct Bounds {
     pub every: Duration,
     /// How long the history store may be behind, while packs are on the bus.
     pub grace: Duration,
+    /// Whether rows leave the hot store, or are only compared.
+    pub trims: bool,
 }
 
 /// Compares users. Any number of them may run, in any number of processes.
 pub struct Comparer {
     store: Arc<dyn TrimUsers>,
-    open: OpenHistory,
-    history: Option<Arc<dyn HistoryStore>>,
+    history: Arc<HistoryHandle>,
     clock: Arc<Clock>,
     retention: Retention,
     bounds: Bounds,
@@ -71,17 +70,43 @@ enum Left {
     Clock,
 }
 
+/// A user of whom the history store has everything that it should have.
+struct Proved {
+    hot: ListedUser,
+    pack: UserPack,
+    found: Compared,
+    /// All contents that the history store has.
+    filter: Option<ColdFilter>,
+}
+
+impl Proved {
+    /// The contents that need not stay: first the covered ones, which the history store need not have, then all but the
+    /// newest `kept` and the one that is played, the oldest first.
+    fn leaving(&self, kept: usize) -> Vec<Content> {
+        let mut rows: Vec<_> = self.pack.rows.iter().map(|row| (row.newest(), row.content)).collect();
+        rows.sort_unstable();
+        rows.truncate(rows.len().saturating_sub(kept));
+        let playing = self.hot.playing();
+        // What expires soon was not compared, and is left to the janitor.
+        let is_proved =
+            |content: &Content| self.found.rows.binary_search_by_key(content, |(content, _)| *content).is_ok();
+        let contents = rows.into_iter().map(|(_, content)| content);
+        let proved = contents.filter(|content| playing != Some(*content) && is_proved(content));
+        self.hot.covered().chain(proved).collect()
+    }
+}
+
 impl Comparer {
     pub fn new(
         store: Arc<dyn TrimUsers>,
-        open: OpenHistory,
+        history: Arc<HistoryHandle>,
         clock: Arc<Clock>,
         retention: Retention,
         bounds: Bounds,
         metrics: Metrics,
     ) -> Self {
         let behind = Behind::new(bounds.grace);
-        Comparer { store, open, history: None, clock, retention, bounds, behind, is_away: false, healed: 0, metrics }
+        Comparer { store, history, clock, retention, bounds, behind, is_away: false, healed: 0, metrics }
     }
 
     /// Runs until it is dropped.
@@ -164,17 +189,23 @@ impl Comparer {
     }
 
     async fn user(&mut self, BeyondUser { user, is_idle }: BeyondUser) -> Result<(), Left> {
-        if let Some(contents) = self.compare(user).await? {
-            let kept = if is_idle { 1 } else { self.bounds.contents_kept };
+        if let Some(proved) = self.compare(user).await? {
+            let kept = if is_idle { 0 } else { self.bounds.contents_kept };
+            let leaving = proved.leaving(kept as usize);
             self.metrics.users.inc();
-            self.metrics.trimmable.inc_by(contents.saturating_sub(kept));
+            self.metrics.trimmable.inc_by(leaving.len() as u64);
+            if self.bounds.trims && !leaving.is_empty() {
+                let trim = Trim { user: proved.hot, leaving, filter: proved.filter };
+                let trimmed = self.store.trim(trim, self.clock.now()).await?;
+                self.metrics.trimmed.inc_by(trimmed.rows);
+            }
         }
         sleep(PAUSE).await;
         Ok(())
     }
 
-    /// Returns the number of the user's contents. `None`: the user has changed, and is not compared.
-    async fn compare(&mut self, user: UserId) -> Result<Option<u64>, Left> {
+    /// `None`: the user has changed and is not compared, or the history store is behind.
+    async fn compare(&mut self, user: UserId) -> Result<Option<Proved>, Left> {
         if self.clock.doubt().is_some() {
             return Err(Left::Clock);
         }
@@ -187,24 +218,19 @@ impl Comparer {
             return Ok(None);
         };
         let pack = hot.pack();
-        let history = self.history().await?.read(user, self.clock.now()).await?;
+        // Read after the hot store: nothing that was written in between is missing there.
+        let history = self.history.get().await?.read(user, self.clock.now()).await?;
         let found = compare(&pack, &history, self.retention, self.clock.now());
-        found.iter().for_each(|found| self.metrics.found(*found));
-        if !found.iter().any(|found| found.is_behind()) {
+        found.all().for_each(|found| self.metrics.found(found));
+        if !found.all().any(Found::is_behind) {
             self.behind.forget(user);
-        } else if self.behind.is_overdue(user, token, Instant::now()) {
+            let filter = ColdFilter::of(history.rows.iter().map(|row| row.content));
+            return Ok(Some(Proved { hot, pack, found, filter }));
+        }
+        if self.behind.is_overdue(user, token, Instant::now()) {
             self.behind.forget(user);
             self.healed += self.store.list_again(vec![user], self.clock.now()).await?;
         }
-        Ok(Some(pack.rows.len() as u64))
-    }
-
-    async fn history(&mut self) -> Result<Arc<dyn HistoryStore>, HistoryAway> {
-        if let Some(history) = &self.history {
-            return Ok(history.clone());
-        }
-        let history = (self.open)().await?;
-        self.history = Some(history.clone());
-        Ok(history)
+        Ok(None)
     }
 }

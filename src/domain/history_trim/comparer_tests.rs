@@ -12,15 +12,16 @@ use tokio::time::timeout;
 use super::compare::Found;
 use super::comparer::{Bounds, Comparer};
 use super::metrics::Metrics;
+use crate::cold::HistoryHandle;
 use crate::history_packs::fixture::{rows_at, user_of};
 use crate::time::clock::{self, Clock};
-use model::ids::UserId;
+use model::ids::{Content, UserId};
 use model::pack::UserPack;
 use model::retention::Retention;
 use model::shard::{Region, Shard, Shards};
 use storage::history_store::{Answer as HistoryAnswer, HistoryAway, HistoryStore, HistoryUser};
-use storage::hot_store::optimistic::Listing;
-use storage::hot_store::trim_users::{BeyondPage, BeyondUser, HotBounds, TrimUsers};
+use storage::hot_store::optimistic::{Listing, Trimmed};
+use storage::hot_store::trim_users::{BeyondPage, BeyondUser, HotBounds, Trim, TrimUsers};
 use storage::hot_store::{Answer, ListedUser};
 use storage::turn::Turn;
 
@@ -36,8 +37,10 @@ struct Scene {
     users: Mutex<BTreeMap<UserId, ListedUser>>,
     history: Mutex<BTreeMap<UserId, HistoryUser>>,
     listed_again: Mutex<Vec<UserId>>,
+    left: Mutex<BTreeMap<UserId, Vec<Content>>>,
     looked: Mutex<BTreeMap<Region, u64>>,
     history_is_away: AtomicBool,
+    trims: AtomicBool,
 }
 
 fn answer<T: Send + 'static>(value: T) -> Answer<T> {
@@ -90,6 +93,16 @@ impl TrimUsers for Scene {
         answer(self.users.lock()[&user].clone())
     }
 
+    fn read_at_once(&self, user: UserId) -> Answer<ListedUser> {
+        self.read_whole(user)
+    }
+
+    fn trim(&self, trim: Trim, _: u64) -> Answer<Trimmed> {
+        let rows = trim.leaving.len() as u64;
+        self.left.lock().insert(trim.user.user, trim.leaving);
+        answer(Trimmed { rows, interrupted: false })
+    }
+
     fn list_again(&self, users: Vec<UserId>, _: u64) -> Answer<u64> {
         let listed = users.len() as u64;
         self.listed_again.lock().extend(users);
@@ -124,13 +137,15 @@ async fn run(scene: &Arc<Scene>, lasts: Duration) -> Metrics {
         idle: Some(Duration::from_hours(2)),
         every: EVERY,
         grace: GRACE,
+        trims: scene.trims.load(Ordering::Relaxed),
     };
     let metrics = Metrics::default();
     let open = Box::new(move || -> futures_util::future::BoxFuture<'static, _> {
         Box::pin(ready(Ok::<_, HistoryAway>(history.clone())))
     });
     let clock = Arc::new(Clock::starting_at(0, Duration::MAX));
-    let comparer = Comparer::new(scene.clone(), open, clock, RETENTION, bounds, metrics.clone());
+    let history = HistoryHandle::new(open);
+    let comparer = Comparer::new(scene.clone(), history, clock, RETENTION, bounds, metrics.clone());
     let _still_running = timeout(lasts, comparer.run()).await;
     metrics
 }
@@ -146,6 +161,24 @@ async fn only_users_beyond_the_bounds_are_compared_and_what_a_trim_would_remove_
     assert_eq!((metrics.users.get(), metrics.trimmable.get()), (1, 3), "3 are few enough, and of 9 some wait");
     assert_eq!(Found::ALL.map(|found| metrics.count(found)), [5, 0, 0, 0, 0]);
     assert_eq!(scene.listed_again(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_rows_that_the_history_store_has_leave_and_of_no_user_who_is_behind_there() {
+    let scene = Arc::new(Scene::default());
+    scene.trims.store(true, Ordering::Relaxed);
+    for (user, carried) in [(1, true), (2, true), (3, false)] {
+        let mut pack = scene.add(UserId(user), 5, carried);
+        if user == 2 {
+            pack.rows.remove(4);
+        }
+        scene.keep(pack);
+    }
+    let metrics = run(&scene, Duration::from_secs(9)).await;
+    let oids = |left: &Vec<Content>| left.iter().map(|content| content.oid).collect::<Vec<_>>();
+    let left: Vec<_> = scene.left.lock().iter().map(|(user, left)| (user.0, oids(left))).collect();
+    assert_eq!(left, [(1, vec![0, 1, 2])], "two stay");
+    assert_eq!(metrics.trimmed.get(), 3);
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,6 +11,7 @@ use std::time::Instant;
 use crate::devices::inbox::{BeatRef, Inbox};
 use model::beat::Beat;
 use model::change::{Action, Change};
+use model::cold::ColdRows;
 use model::ids::{ConnectionId, Content, SessionId};
 use model::rewards::decided::DecidedRules;
 use model::rewards::rule::RuleSet;
@@ -39,6 +40,8 @@ pub struct Slot {
     pub known: DecidedRules,
     /// When the first of them was read.
     pub opened: Instant,
+    /// The row of the history store, once it was needed.
+    cold: Option<Arc<ColdRows>>,
 }
 
 /// An entry that waits for the next group.
@@ -49,6 +52,8 @@ pub enum Entry {
     Order {
         inbox: Arc<Inbox>,
         action: Action,
+        /// Rows of the history store, once they were needed.
+        cold: Option<Arc<ColdRows>>,
     },
 }
 
@@ -76,7 +81,8 @@ impl Slot {
         known: DecidedRules,
         opened: Instant,
     ) -> Self {
-        Slot { inbox, device, beat, earlier: Vec::new(), earlier_refs: Vec::new(), beat_ref, known, opened }
+        let (earlier, earlier_refs) = (Vec::new(), Vec::new());
+        Slot { inbox, device, beat, earlier, earlier_refs, beat_ref, known, opened, cold: None }
     }
 
     fn key(&self) -> Key {
@@ -145,7 +151,8 @@ impl Entry {
         }
     }
 
-    /// The change to commit. To be called once. `asks`: the rules that are open for a beat.
+    /// The change to commit. To be called once, and again after it was [taken back](Self::take_back). `asks`: the rules that
+    /// are open for a beat.
     pub fn change(&mut self, asks: RuleSet) -> Change {
         let action = match self {
             Entry::Slot(slot) => {
@@ -155,6 +162,24 @@ impl Entry {
             Entry::Order { action, .. } => action.clone(),
         };
         Change { user: self.inbox().user, action }
+    }
+
+    /// Takes back the change, which was not decided.
+    pub fn take_back(&mut self, change: &mut Change) {
+        if let (Entry::Slot(slot), Action::Beat { earlier, .. }) = (self, &mut change.action) {
+            slot.earlier = std::mem::take(earlier);
+        }
+    }
+
+    /// Gives it the rows of the history store that it lacked.
+    pub fn warm(&mut self, rows: ColdRows) {
+        let (Entry::Slot(Slot { cold, .. }) | Entry::Order { cold, .. }) = self;
+        *cold = Some(Arc::new(rows));
+    }
+
+    pub fn cold(&self) -> Option<&Arc<ColdRows>> {
+        let (Entry::Slot(Slot { cold, .. }) | Entry::Order { cold, .. }) = self;
+        cold.as_ref()
     }
 }
 
@@ -177,7 +202,13 @@ impl Slots {
 
     pub fn order(&mut self, inbox: Arc<Inbox>, action: Action) {
         self.weight += 1;
-        self.entries.push_back(Entry::Order { inbox, action });
+        self.entries.push_back(Entry::Order { inbox, action, cold: None });
+    }
+
+    /// Adds an entry that a group has taken before. No beat joins it.
+    pub fn add_again(&mut self, entry: Entry) {
+        self.weight += entry.weight();
+        self.entries.push_back(entry);
     }
 
     /// Moves the oldest entries, at most `max`, to `group`. No beat joins them any more. Returns their weight.

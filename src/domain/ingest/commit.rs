@@ -11,9 +11,10 @@ use tokio::time::{Instant, sleep_until};
 use super::batch::{Batch, Lists};
 use super::coalesce::Entry;
 use super::committed;
+use super::completion::Completion;
 use super::health::LaneHealth;
 use super::metrics::Metrics;
-use super::submit_queue::{Completion, SubmitQueue};
+use super::submit_queue::SubmitQueue;
 use crate::commit_listener::{CommitListener, CommittedGroup};
 use crate::rewards::judge::{Judge, OpenRules};
 use crate::time::clock::Clock;
@@ -142,7 +143,9 @@ impl Committer {
             Some(_) => Vec::new(),
             None => entries.iter().map(Entry::sender).collect(),
         };
-        let group = Group { senders, ..Group::new(now, changes, rewards) };
+        let cold =
+            entries.iter().enumerate().filter_map(|(index, entry)| Some((index, entry.cold()?.clone()))).collect();
+        let group = Group { senders, cold, ..Group::new(now, changes, rewards) };
         Ok(Batch { entries, shares, asked, heard, group, began: Instant::now() })
     }
 
@@ -179,6 +182,10 @@ impl Committer {
     fn answer(&self, batch: Batch, committed: Committed) -> Lists {
         let Batch { mut entries, shares, mut asked, heard, group, .. } = batch;
         let Group { mut changes, rewards, .. } = group;
+        let cold = |outcome: &Outcome| matches!(outcome, Outcome::Cold(_));
+        for (index, _) in committed.outcomes.iter().enumerate().filter(|(_, outcome)| cold(outcome)) {
+            entries[index].take_back(&mut changes[index]);
+        }
         self.metrics.observe(&entries, &committed.outcomes);
         if let Some(judge) = &self.judge
             && committed.decided.iter().any(|decided| judge.is_reward(decided))

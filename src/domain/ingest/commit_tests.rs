@@ -24,14 +24,13 @@ use model::ids::{Content, UserId};
 use model::mid_hash::MidHash;
 use model::outbox_entry::OutboxEntry;
 use model::page::{Page, PageRequest};
-use model::record::Record;
 use model::recording::Switch;
 use model::rewards::rule::Rules;
 use model::rows_read::RowsRead;
 use model::shard::Shards;
 use model::transition::{Cause, Transition};
 use model::visitor::Visitor;
-use storage::hot_store::Answer;
+use storage::hot_store::{Answer, Found};
 use storage::outbox::{Outbox, OutboxNumber};
 
 const SIDE_BY_SIDE: usize = 2;
@@ -70,8 +69,8 @@ impl Positions for Told {
         SIDE_BY_SIDE
     }
 
-    fn get(&self, _: UserId, _: Vec<Content>, _: u64) -> Answer<Vec<Option<Record>>> {
-        ready(Ok(Vec::new())).boxed()
+    fn get(&self, _: UserId, _: Vec<Content>, _: u64) -> Answer<Found> {
+        ready(Ok(Found::default())).boxed()
     }
 
     fn list(&self, _: UserId, _: PageRequest, _: u64, _: RowsRead) -> Answer<Page> {
@@ -170,7 +169,7 @@ impl Scene {
         let (wake, clock) = (Arc::new(Notify::new()), Arc::new(Clock::starting_at(0, Duration::MAX)));
         let trace = UserTrace::new(MidHash::with_key(&[0; 16]));
         let (submit_queue, completions) =
-            SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX, Some(HoldIndex::new()), trace);
+            SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX, Some(HoldIndex::new()), None, trace);
         let scribe = Scribe { heard: Mutex::default(), answered: Mutex::default(), completions: completions.into() };
         let scribe = Arc::new(scribe);
         listeners.push(scribe.clone());

@@ -1,6 +1,6 @@
 //! Builds the part of a committed group that listeners get.
 
-use super::submit_queue::Completion;
+use super::completion::Completion;
 use crate::commit_listener::{CommittedChange, CommittedGroup};
 use model::change::Outcome;
 

@@ -17,6 +17,8 @@ pub mod batch;
 pub mod coalesce;
 pub mod commit;
 mod committed;
+pub mod completion;
+mod deferred;
 pub mod health;
 pub mod hold_index;
 pub mod intake;

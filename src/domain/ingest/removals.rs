@@ -51,6 +51,7 @@ impl EncodeLabelValue for Label {
             Cause::Erase => "erase",
             Cause::Cap => "cap",
             Cause::Expiry => "expiry",
+            Cause::Trim => "trim",
         };
         EncodeLabelValue::encode(&word, encoder)
     }

@@ -8,52 +8,18 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::coalesce::{Entry, Slot};
+use super::completion::Completion;
+use super::deferred::{Deferred, Passed};
 use super::hold_index::{HoldIndex, Holder};
 use super::source::Source;
 use super::user_trace::UserTrace;
 use super::waiting_slots::WaitingSlots;
-use crate::devices::inbox::{BeatRef, Inbox, Rejected, WrittenBeat};
+use crate::cold::ColdReader;
+use crate::devices::inbox::{BeatRef, Inbox};
 use model::beat::Beat;
 use model::change::{Action, Outcome};
+use model::cold::ColdContents;
 use model::ids::ConnectionId;
-use model::rewards::reward_notice::RewardNotice;
-use model::rule::{Reason, Verdict};
-
-/// An entry and its outcome.
-#[derive(Debug)]
-pub struct Completion {
-    pub entry: Entry,
-    pub outcome: Outcome,
-    /// Rewards and flag for its sender.
-    pub news: Option<Box<RewardNotice>>,
-}
-
-impl Completion {
-    fn deliver(self) {
-        let Completion { entry, outcome, news } = self;
-        let rewarded = news.as_ref().is_some_and(|news| !news.claims.is_empty());
-        if let Some(news) = news {
-            entry.inbox().leave_news(*news);
-        }
-        match (entry, outcome) {
-            (Entry::Slot(slot), Outcome::Beat { verdict, skipped }) => {
-                let steady = skipped == 0 && verdict.is_steady(&slot.beat) && !rewarded;
-                let skip =
-                    |back| Rejected { beat_ref: slot.beat_ref(back), reason: Reason::NotRecording, record: None };
-                let beat_ref = slot.beat_ref(skipped);
-                let (decided, written) = match verdict {
-                    Verdict::Rejected { reason, record } => (Some(Rejected { beat_ref, reason, record }), None),
-                    Verdict::Written { steady, kept_dur } => (None, Some(WrittenBeat { beat_ref, steady, kept_dur })),
-                    Verdict::Same => (None, None),
-                };
-                slot.inbox.answer_slot(decided.into_iter().chain((0..skipped).rev().map(skip)), steady, written);
-            }
-            (Entry::Slot(slot), Outcome::Unreadable { .. }) => slot.inbox.cannot_answer(),
-            (Entry::Slot(slot), _) => slot.inbox.answer_slot(None, false, None),
-            (Entry::Order { inbox, .. }, outcome) => inbox.answer_order(outcome),
-        }
-    }
-}
 
 /// The queue of the beats of one thread and lane.
 ///
@@ -75,6 +41,8 @@ pub struct SubmitQueue {
     large_frame_permits: Arc<Semaphore>,
     /// With `store.steady_hold`.
     holds: Option<Arc<HoldIndex>>,
+    /// With a history store.
+    cold: Option<Arc<ColdReader>>,
     pub(super) trace: UserTrace,
 }
 
@@ -97,6 +65,7 @@ pub struct LargeFramePermit {
 pub struct Completions {
     submit_queue: Arc<SubmitQueue>,
     answers: mpsc::UnboundedReceiver<Vec<Completion>>,
+    deferred: Deferred,
 }
 
 impl SubmitQueue {
@@ -119,6 +88,7 @@ impl SubmitQueue {
         wake: Arc<Notify>,
         weight_max: usize,
         holds: Option<Arc<HoldIndex>>,
+        cold: Option<Arc<ColdReader>>,
         trace: UserTrace,
     ) -> (Arc<SubmitQueue>, Completions) {
         let (sender, answers) = mpsc::unbounded_channel();
@@ -133,9 +103,10 @@ impl SubmitQueue {
             room: Notify::new(),
             large_frame_permits: Arc::new(Semaphore::new(Self::LONG_FRAMES_MAX)),
             holds,
+            cold,
             trace,
         });
-        (submit_queue.clone(), Completions { submit_queue, answers })
+        (submit_queue.clone(), Completions { submit_queue, answers, deferred: Deferred::default() })
     }
 
     /// Takes admitted beats of one frame, as (index, beat). The inbox gets an answer for each slot that they open, in
@@ -253,12 +224,16 @@ impl SubmitQueue {
     }
 
     /// Hands answers to the inboxes.
-    fn deliver(&self, mut answered: Vec<Completion>) {
+    fn deliver(self: &Arc<Self>, mut answered: Vec<Completion>, deferred: &mut Deferred) {
         self.learn(&answered);
         answered.iter().for_each(|completion| self.trace.answered(&completion.entry, &completion.outcome));
         let count = answered.len();
         let weight: usize = answered.iter().map(|completion| completion.entry.weight()).sum();
-        answered.drain(..).for_each(Completion::deliver);
+        if deferred.is_idle(&answered) {
+            answered.drain(..).for_each(Completion::deliver);
+        } else {
+            answered.drain(..).for_each(|completion| self.pass(completion, deferred));
+        }
         self.in_flight.fetch_sub(count, Ordering::Relaxed);
         self.weight_in_flight.fetch_sub(weight, Ordering::Relaxed);
         self.room.notify_waiters();
@@ -268,6 +243,31 @@ impl SubmitQueue {
         }
     }
 
+    /// Hands out the answers that are due now, and reads what others wait for.
+    fn pass(self: &Arc<Self>, completion: Completion, deferred: &mut Deferred) {
+        match deferred.pass(completion) {
+            Passed::Answered(answered) => answered.into_iter().for_each(Completion::deliver),
+            Passed::Kept => {}
+            Passed::Cold(entry, wanted) => match &self.cold {
+                Some(cold) => drop(tokio::spawn(self.clone().submit_again(cold.clone(), entry, wanted))),
+                None => Self::refuse(entry, "rows of the user are in a history store that is not configured"),
+            },
+            Passed::TooMany(entry) => Self::refuse(entry, "too many beats wait for the history store"),
+        }
+    }
+
+    /// Submits an entry again once the history store was read, however long that takes.
+    async fn submit_again(self: Arc<Self>, cold: Arc<ColdReader>, mut entry: Entry, wanted: Box<ColdContents>) {
+        cold.metrics.late_changes.inc();
+        entry.warm(cold.rows(entry.inbox().user, &wanted).await);
+        cold.metrics.late_changes.dec();
+        self.change(|waiting| waiting.slots.add_again(entry));
+    }
+
+    fn refuse(entry: Entry, why: &str) {
+        Completion { entry, outcome: Outcome::Unreadable { why: Arc::from(why) }, news: None }.deliver();
+    }
+
     /// Learns from the answers which next beats are steady, and releases held slots of users whose records have
     /// changed.
     fn learn(&self, answered: &[Completion]) {
@@ -275,6 +275,7 @@ impl SubmitQueue {
         let mut waiting = self.lock();
         for Completion { entry, outcome, .. } in answered {
             if let Entry::Slot(slot) = entry
+                && !matches!(outcome, Outcome::Cold(_))
                 && waiting.answered(slot.inbox.id, outcome)
             {
                 holds.ends(&slot.inbox);
@@ -327,7 +328,7 @@ impl Completions {
     /// Runs on the submit queue's thread for as long as it serves.
     pub async fn run(mut self) {
         while let Some(answered) = self.answers.recv().await {
-            self.submit_queue.deliver(answered);
+            self.submit_queue.deliver(answered, &mut self.deferred);
         }
     }
 }

@@ -7,8 +7,12 @@ use crate::devices::ready_list::Notifier;
 use crate::devices::user_counts::UserCounts;
 use crate::rewards::decisions::Decisions;
 use model::beat::State;
+use model::cold::{ColdMark, ColdRows};
 use model::ids::{Content, SessionId, UserId};
 use model::mid_hash::MidHash;
+use model::rewards::rule::RuleSet;
+use model::rule::{Reason, Verdict};
+use model::version::Version;
 use model::visitor::Visitor;
 
 const USER: UserId = UserId(42);
@@ -27,7 +31,7 @@ impl Bench {
     fn new(weight_max: usize) -> Self {
         let (wake, holds) = (Arc::new(Notify::new()), HoldIndex::new());
         let trace = UserTrace::new(MidHash::with_key(&[0; 16]));
-        let (queue, _) = SubmitQueue::new(wake.clone(), weight_max, Some(holds.clone()), trace);
+        let (queue, _) = SubmitQueue::new(wake.clone(), weight_max, Some(holds.clone()), None, trace);
         Bench { queue, holds, counts: Arc::default(), wake, now: Instant::now() }
     }
 
@@ -83,9 +87,13 @@ pub fn play(queue: &Arc<SubmitQueue>, inbox: &Arc<Inbox>, at: u64) {
     answer(queue, group, written(true));
 }
 
-fn answer(queue: &SubmitQueue, group: Vec<Entry>, outcome: Outcome) {
+fn answer(queue: &Arc<SubmitQueue>, group: Vec<Entry>, outcome: Outcome) {
+    answer_beside(queue, &mut Deferred::default(), group, outcome);
+}
+
+fn answer_beside(queue: &Arc<SubmitQueue>, deferred: &mut Deferred, group: Vec<Entry>, outcome: Outcome) {
     let completion = |entry| Completion { entry, outcome: outcome.clone(), news: None };
-    queue.deliver(group.into_iter().map(completion).collect());
+    queue.deliver(group.into_iter().map(completion).collect(), deferred);
 }
 
 fn moments(group: &[Entry]) -> Vec<u64> {
@@ -256,4 +264,56 @@ fn a_beat_of_the_connection_prevents_no_hold_and_its_order_does() {
     bench.queue.order(&one, Action::Clear { at: 1 });
     answer(&bench.queue, bench.take_entries(Duration::ZERO), Outcome::Cleared { moved: true, at: 1 });
     assert!(!submit(&bench.queue, &one, next, Some(bench.now + HOLD)).held, "but not what an order does to its record");
+}
+
+#[test]
+fn beats_behind_one_that_waits_for_the_history_store_are_answered_after_it() {
+    let bench = Bench::new(9);
+    let (late, other) = (bench.inbox(), bench.inbox());
+    let mut deferred = Deferred::default();
+    let slots = |inbox: &Arc<Inbox>| inbox.take(bench.now).slots;
+    let beat_of = |at, oid| Beat { content: Content { kind: 1, oid }, ..beat(at) };
+    for (inbox, at) in [(&late, 1), (&late, 2), (&other, 3)] {
+        submit(&bench.queue, inbox, beat_of(at, at), None);
+    }
+    let mut taken = bench.take_entries(Duration::ZERO).into_iter();
+    let mut pass = |entry, outcome| deferred.pass(Completion { entry, outcome, news: None });
+    let deliver = |passed| match passed {
+        Passed::Answered(answered) => answered.into_iter().for_each(Completion::deliver),
+        Passed::Kept => {}
+        Passed::Cold(..) | Passed::TooMany(_) => panic!("it is decided"),
+    };
+    let mark = ColdMark { floor: 9, trimmed: Version(1) };
+    let cold = || Outcome::Cold(Box::new(ColdContents { mark, contents: Vec::new() }));
+    let Passed::Cold(first, _) = pass(taken.next().expect("three"), cold()) else { panic!("it waits") };
+    deliver(pass(taken.next().expect("three"), written(false)));
+    deliver(pass(taken.next().expect("three"), written(false)));
+    assert_eq!((slots(&late), slots(&other)), (0, 1), "another connection goes on");
+    let Passed::Cold(again, _) = pass(first, cold()) else { panic!("more rows have left meanwhile") };
+    assert_eq!(slots(&late), 0);
+    deliver(pass(again, written(false)));
+    assert_eq!(slots(&late), 2, "in their order");
+    assert!(deferred.is_idle(&[]));
+}
+
+#[test]
+fn an_entry_that_was_not_decided_keeps_all_its_beats() {
+    let bench = Bench::new(9);
+    let inbox = bench.inbox();
+    for at in [1, 2] {
+        submit(&bench.queue, &inbox, beat(at), None);
+    }
+    let mut entry = bench.take_entries(Duration::ZERO).remove(0);
+    let mut change = entry.change(RuleSet::NONE);
+    entry.take_back(&mut change);
+    let rows = ColdRows { mark: ColdMark { floor: 9, trimmed: Version(1) }, rows: Vec::new() };
+    entry.warm(rows.clone());
+    bench.queue.change(|waiting| waiting.slots.add_again(entry));
+    submit(&bench.queue, &inbox, beat(3), None);
+    let mut entries = bench.take_entries(Duration::ZERO).into_iter();
+    let mut first = entries.next().expect("two");
+    let Action::Beat { beat, earlier, .. } = first.change(RuleSet::NONE).action else { panic!("a beat") };
+    assert_eq!((beat.at, earlier.len()), (2, 1), "no beat has joined it");
+    assert_eq!(first.cold().map(|rows| &**rows), Some(&rows));
+    assert_eq!(entries.count(), 1);
 }

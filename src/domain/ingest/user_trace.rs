@@ -46,7 +46,7 @@ impl UserTrace {
                 }
                 (0..*skipped).rev().for_each(|back| rejected(back, Reason::NotRecording));
             }
-            (Entry::Order { inbox, action }, outcome) => self.ordered(inbox, action, outcome),
+            (Entry::Order { inbox, action, .. }, outcome) => self.ordered(inbox, action, outcome),
             _ => {}
         }
     }

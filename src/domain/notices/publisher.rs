@@ -166,10 +166,10 @@ impl Publisher {
         });
         let mut read = pin!(read.buffer_unordered(READS));
         let mut unread = HashSet::new();
-        while let Some((user, records)) = read.next().await {
-            match records {
-                Ok(records) => {
-                    let records = records.iter().flatten();
+        while let Some((user, found)) = read.next().await {
+            match found {
+                Ok(found) => {
+                    let records = found.records.iter().flatten();
                     batch.events.extend(records.map(|record| position_event(user, record, &self.source)));
                 }
                 Err(error) => {

@@ -83,18 +83,28 @@ async fn export(State(users): State<Arc<UserOperations>>, uri: Uri) -> Result<Re
         ExportPage::Newest(request) => {
             let (first, filter) = (request.after.is_none(), request.filter.clone());
             let page = users.history.list(user, request, RowsRead::default()).await?;
+            require_all(page.partial)?;
             (first, page.records, page.next.map(|position| cursor::encode(&Cursor { position, filter })))
         }
         ExportPage::ByContent(request) => {
             let first = request.after.is_none();
             users.history.commit_held(user).await;
             let walked = users.users.walk(user, request).await?;
+            require_all(walked.partial)?;
             (first, walked.records, walked.next.map(|next| cursor::encode_walk(next, &[])))
         }
     };
     let rewards = if first { Some(users.connect_lookup.kept_claims(user).await?) } else { None };
     let (records, rewards, cursor) = (&records[..], rewards.as_deref(), cursor.as_deref());
     Ok(body::answered(encode_export(&Exported { user, paused, rewards, records, cursor }, &users.reading)))
+}
+
+/// An export without the user's older records is none.
+fn require_all(partial: bool) -> Result<(), Problem> {
+    match partial {
+        true => Err(Problem::store_away("the history store is away, and has older records of this user".to_owned())),
+        false => Ok(()),
+    }
 }
 
 /// The user's connections to this gateway; others have to be asked themselves.

@@ -30,10 +30,10 @@ pub async fn get(
     let user = decode::user(request.mid, &request.sub)?;
     let contents = decode::contents(&request.items, context.limits.items)?;
     caller.require_contents("items", &contents)?;
-    let records = context.history.get(user, contents).await.map_err(status::of_read)?;
+    let found = context.history.get(user, contents).await.map_err(status::of_read)?;
     let encode = |record| encode::record(record, &context.reading);
-    let slots = records.iter().map(|record| wire::Slot { record: record.as_ref().map(encode) });
-    Ok(wire::GetResponse { records: slots.collect(), partial: false })
+    let slots = found.records.iter().map(|record| wire::Slot { record: record.as_ref().map(encode) });
+    Ok(wire::GetResponse { records: slots.collect(), partial: found.partial })
 }
 
 pub async fn list(
@@ -57,7 +57,7 @@ pub async fn list(
     Ok(wire::ListResponse {
         records: page.records.iter().map(|record| encode::record(record, &context.reading)).collect(),
         cursor: cursor.unwrap_or_default(),
-        partial: false,
+        partial: page.partial,
     })
 }
 
@@ -75,6 +75,10 @@ async fn walk(
     let kinds = walk.kinds.clone();
     let permit = turn_of(context, deadline, user).await?;
     let walked = users.walk(user, walk).await.map_err(status::of_read)?;
+    // It is for copies, and a copy without the older records is none.
+    if walked.partial {
+        return Err(status::unavailable("the history store is away, and has older records of this user"));
+    }
     permit.rows().add(walked.records.len() as u64 + 1);
     Ok(wire::ListResponse {
         records: walked.records.iter().map(|record| encode::record(record, &context.reading)).collect(),

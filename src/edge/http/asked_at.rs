@@ -43,7 +43,7 @@ pub async fn of_contents(
 ) -> Result<u64, Unavailable> {
     let now = context.clock.now();
     let found = context.history.get(user, contents).await?;
-    Ok(not_before(found.iter().flatten(), now))
+    Ok(not_before(found.records.iter().flatten(), now))
 }
 
 /// The same for all contents. It looks at what a list looks at, and has its turn among the user's lists.

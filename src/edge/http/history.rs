@@ -35,7 +35,7 @@ pub async fn list(
     let permit = context.lists.acquire_or_refuse(caller.user).map_err(too_fast)?;
     let page = context.history.list(caller.user, request, permit.rows()).await?;
     let cursor = page.next.map(|position| cursor::encode(&Cursor { position, filter }));
-    Ok(body::answered(encode_page(&page.records, cursor.as_deref(), &context.reading)))
+    Ok(body::answered(encode_page(&page.records, cursor.as_deref(), page.partial, &context.reading)))
 }
 
 /// `POST /v1/history/get`: the records asked for, in that order, `null` where nothing is known.
@@ -47,11 +47,11 @@ pub async fn get(
     query::none(request.uri())?;
     let body = body::received(request, context.limits.body_bytes).await?;
     let contents = decode_get_body(&body, &context.frame_limits())?;
-    let records = context.history.get(caller.user, contents).await?;
-    Ok(body::answered(encode_records(&records, &context.reading)))
+    let found = context.history.get(caller.user, contents).await?;
+    Ok(body::answered(encode_records(&found.records, found.partial, &context.reading)))
 }
 
-/// `GET /v1/history/{kind}/{oid}`.
+/// `GET /v1/history/{kind}/{oid}`. What cannot be read just now is no unknown record.
 pub async fn get_one(
     State(context): State<Arc<ConnectionContext>>,
     caller: Caller,
@@ -60,8 +60,11 @@ pub async fn get_one(
 ) -> Result<Response, Problem> {
     query::none(&uri)?;
     let content = content(path)?;
-    let mut records = context.history.get(caller.user, vec![content]).await?;
-    let record = records.pop().flatten().ok_or_else(|| Problem::not_found("no record of this content"))?;
+    let mut found = context.history.get(caller.user, vec![content]).await?;
+    let record = found.records.pop().flatten().ok_or_else(|| match found.partial {
+        true => Problem::store_away("the history store is away".to_owned()),
+        false => Problem::not_found("no record of this content"),
+    })?;
     Ok(body::answered(encode_record(&record, &context.reading)))
 }
 

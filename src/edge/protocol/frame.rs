@@ -186,10 +186,16 @@ pub struct Rejection {
 pub enum Answer {
     /// `delete`, `clear`, `hello`.
     Done,
-    Records(Vec<Option<Record>>),
+    Records {
+        records: Vec<Option<Record>>,
+        /// The history store is away: an empty slot may be a record that could not be read.
+        partial: bool,
+    },
     Page {
         records: Vec<Record>,
         cursor: Option<String>,
+        /// The history store is away: older records may be missing.
+        partial: bool,
     },
     Recording {
         paused: bool,

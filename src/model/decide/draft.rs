@@ -59,6 +59,20 @@ pub struct DraftRow {
     pub changed: bool,
     /// There is a row in the store.
     pub is_stored: bool,
+    /// The row is that of the history store, and has not changed: the store has none.
+    pub is_cold: bool,
+}
+
+impl DraftRow {
+    /// Whether the content is not among those that the store keeps.
+    pub(super) fn is_new(&self) -> bool {
+        self.is_cold || self.row.is_empty()
+    }
+
+    /// Notes a change of the row. A cold row becomes one of the store; what it was before has left the store already.
+    pub(super) fn change(&mut self) {
+        (self.changed, self.is_cold) = (true, false);
+    }
 }
 
 pub struct DraftClaim {
@@ -79,7 +93,7 @@ pub struct Pruned {
 impl<S: StoredUser> Draft<S> {
     pub fn new(mut stored: S) -> Result<Self, S::Error> {
         let AtHand { forgetting, row, contents } = stored.at_hand()?;
-        let row = row.map(|(content, row)| DraftRow { content, row, changed: false, is_stored: true });
+        let row = row.map(|(content, row)| DraftRow { content, row, changed: false, is_stored: true, is_cold: false });
         let drafted = Drafted {
             forgetting,
             forgetting_changed: false,
@@ -123,6 +137,19 @@ impl<S: StoredUser> Draft<S> {
         Ok((&self.drafted.forgetting, &mut self.drafted.rows[row_index]))
     }
 
+    /// Whether the store has a row of this content, or the group has made one.
+    pub fn has_row(&mut self, content: Content) -> Result<bool, S::Error> {
+        Ok(!self.content(content)?.1.row.is_empty())
+    }
+
+    /// Gives a content without a row the row that the history store has.
+    pub fn put_cold(&mut self, content: Content, row: ContentRow) -> Result<(), S::Error> {
+        let (_, draft) = self.content(content)?;
+        debug_assert!(draft.row.is_empty(), "a row of the store counts");
+        (draft.is_cold, draft.row) = (!row.is_empty(), row);
+        Ok(())
+    }
+
     /// A beat of this content was written.
     pub(super) fn plays(&mut self, content: Content) {
         self.drafted.playing = Some(content);
@@ -157,7 +184,7 @@ impl<S: StoredUser> Draft<S> {
     /// The content that is evicted first at the cap, other than `except`.
     pub(super) fn first_to_go(&mut self, except: Content) -> Result<Option<(Eviction, Content)>, S::Error> {
         let Drafted { rows, erased, .. } = &self.drafted;
-        let kept = rows.iter().filter(|draft| !draft.row.is_empty() && draft.content != except);
+        let kept = rows.iter().filter(|draft| !draft.is_new() && draft.content != except);
         let drafted = kept.map(|draft| (draft.row.eviction(), draft.content)).min();
         if *erased {
             return Ok(drafted);
@@ -177,7 +204,7 @@ impl<S: StoredUser> Draft<S> {
             }
         }
         let (mut erased, mut kept) = (ErasedRows::default(), 0);
-        for draft in self.sorted() {
+        for draft in self.sorted().iter_mut().filter(|draft| !draft.is_cold) {
             draft.changed = true;
             draft.row.erase(upto, &mut erased).into_iter().for_each(&mut gone);
             kept += u32::from(!draft.row.is_empty());
@@ -207,7 +234,7 @@ impl<S: StoredUser> Draft<S> {
         }
         let forgetting = self.drafted.forgetting.clone();
         let mut emptied = 0;
-        for draft in self.sorted().iter_mut().filter(|draft| !draft.row.is_empty()) {
+        for draft in self.sorted().iter_mut().filter(|draft| !draft.is_new()) {
             let dead = draft.row.take_dead(&forgetting, horizon);
             draft.changed |= dead.is_some() | draft.row.prune(&forgetting, horizon);
             emptied += u32::from(draft.row.is_empty());
@@ -253,7 +280,7 @@ impl<S: StoredUser> Draft<S> {
         let rows = &mut self.drafted.rows;
         let row_index = rows.len();
         let is_stored = stored.is_some();
-        rows.push(DraftRow { content, row: stored.unwrap_or_default(), changed: false, is_stored });
+        rows.push(DraftRow { content, row: stored.unwrap_or_default(), changed: false, is_stored, is_cold: false });
         if row_index == FEW {
             self.index.get_or_insert_default().row_indexes = row_indexes(rows);
         } else if row_index > FEW {

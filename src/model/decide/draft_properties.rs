@@ -21,7 +21,7 @@ const HORIZON: u64 = 20;
 const CONTENTS_MAX: u32 = 3;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Plain {
+pub(super) struct Plain {
     forgetting: UserRow,
     rows: BTreeMap<Content, ContentRow>,
 }

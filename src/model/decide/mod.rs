@@ -10,6 +10,8 @@
 //! and reads no clock: a store reads the stored state ([`StoredUser`]), and writes the changes ([`Drafted`]).
 
 mod cap;
+#[cfg(test)]
+mod cold_tests;
 mod draft;
 #[cfg(test)]
 mod draft_properties;
@@ -131,10 +133,10 @@ impl<'g> Decider<'g> {
         asks: RuleSet,
     ) -> Result<Verdict, S::Error> {
         let (forgetting, kept) = draft.content(beat.content)?;
-        let new = kept.row.is_empty();
+        let (new, was_cold) = (kept.is_new(), kept.is_cold);
         let (verdict, written) = judge(forgetting, &mut kept.row, beat, device, &self.moment);
         let Some(Written { before, after }) = written else { return Ok(verdict) };
-        kept.changed = true;
+        kept.change();
         if new && !self.make_room(draft, beat.content)? {
             draft.content(beat.content)?.1.row = ContentRow::default();
             return Ok(Verdict::Rejected { reason: Reason::Superseded, record: None });
@@ -142,6 +144,7 @@ impl<'g> Decider<'g> {
         draft.plays(beat.content);
         self.reward(draft, beat, &after, asks)?;
         let (user, content) = (self.user, beat.content);
+        let before = before.filter(|_| !was_cold);
         let transition = Transition { user, content, before, after: Some(after), cause: Cause::Beat };
         self.transitions.push((self.index, transition));
         Ok(verdict)
@@ -166,10 +169,14 @@ impl<'g> Decider<'g> {
         let mut moved = Vec::new();
         for content in contents {
             let (_, kept) = draft.content(*content)?;
-            let new = kept.row.is_empty();
+            let (new, was_cold) = (kept.is_new(), kept.is_cold);
+            // What has left the store stays away, unless it changes.
+            if was_cold && kept.row.record.as_ref().is_some_and(|record| record.at > at) {
+                continue;
+            }
             let Some(gone) = kept.row.delete(at) else { continue };
-            kept.changed = true;
-            self.tell_gone(gone, Cause::Delete);
+            kept.change();
+            self.tell_gone(gone.filter(|_| !was_cold), Cause::Delete);
             moved.push(*content);
             if new && !self.make_room(draft, *content)? {
                 draft.content(*content)?.1.row = ContentRow::default();

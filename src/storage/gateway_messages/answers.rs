@@ -45,8 +45,8 @@ fn encode_outcome(outcome: &Outcome) -> Option<Sent> {
         Outcome::Recording { changed, paused } => Sent::Recording(moved(0, *changed, *paused)),
         Outcome::Ahead => Sent::Ahead(true),
         Outcome::Unreadable { why } => Sent::Unreadable(why.as_ref().to_owned()),
-        // Nobody sends such a change.
-        Outcome::Pruned { .. } => return None,
+        // A gateway without a store sends no removals, and a history service reads what is cold by itself.
+        Outcome::Pruned { .. } | Outcome::Cold(_) => return None,
     })
 }
 

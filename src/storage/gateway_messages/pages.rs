@@ -29,6 +29,7 @@ pub fn encode_page(page: &Page, rows: u64) -> wire::ListResponse {
         records: page.records.iter().map(records::encode).collect(),
         next: page.next.map(encode_position),
         rows,
+        partial: page.partial,
     }
 }
 
@@ -36,6 +37,8 @@ pub fn decode_page(sent: &wire::ListResponse) -> Result<Page, Malformed> {
     Ok(Page {
         records: sent.records.iter().map(records::decode).collect::<Result<_, _>>()?,
         next: sent.next.as_ref().map(decode_position).transpose()?,
+        cold: None,
+        partial: sent.partial,
     })
 }
 
@@ -68,13 +71,15 @@ pub fn decode_walk(sent: &wire::WalkRequest) -> Result<WalkRequest, Malformed> {
 
 pub fn encode_walked(walked: &Walked) -> wire::WalkResponse {
     let records = walked.records.iter().map(records::encode).collect();
-    wire::WalkResponse { records, next: walked.next.map(encode_content) }
+    wire::WalkResponse { records, next: walked.next.map(encode_content), partial: walked.partial }
 }
 
 pub fn decode_walked(sent: &wire::WalkResponse) -> Result<Walked, Malformed> {
     Ok(Walked {
         records: sent.records.iter().map(records::decode).collect::<Result<_, _>>()?,
         next: sent.next.as_ref().map(decode_content).transpose()?,
+        cold: None,
+        partial: sent.partial,
     })
 }
 

@@ -21,6 +21,8 @@ pub enum Trim {
     Off,
     /// They stay, and are compared with the history store.
     Shadow,
+    /// They leave the hot store once the history store is found to have them.
+    On,
 }
 
 /// `[history]`.

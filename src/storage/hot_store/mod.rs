@@ -4,8 +4,10 @@
 //! answers to the same changes.
 
 mod claims;
+pub mod cold_filter;
 pub mod config;
 pub mod forwarding;
+mod found;
 pub mod listed_users;
 pub mod optimistic;
 mod positions;
@@ -14,15 +16,18 @@ mod store_clock;
 mod stored_users;
 pub mod trim_users;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use self::claims::{CLAIM_DAYS, Claims, UserStatus};
+pub use self::found::{Found, FoundCold};
 pub use self::optimistic::ListedUser;
 pub use self::positions::Positions;
 pub use self::store_clock::StoreClock;
 pub use self::stored_users::StoredUsers;
 pub use crate::store_error::{Answer, StoreError};
 use model::change::{Change, Decided, Outcome};
+use model::cold::ColdRows;
 use model::decide::Transitions;
 use model::ids::UserId;
 use model::rewards::calendar::RewardDay;
@@ -43,6 +48,8 @@ pub struct Group {
     /// The sender of each change, for a store that [decides rewards itself](reward_decisions::RewardDecisions); empty
     /// for any other.
     pub senders: Vec<Sender>,
+    /// Rows of the history store for changes that were answered with [`Outcome::Cold`], with the indices of the changes.
+    pub cold: Vec<(usize, Arc<ColdRows>)>,
 }
 
 /// The result of a group.
@@ -84,14 +91,15 @@ impl Group {
     pub fn new(now: u64, changes: Vec<Change>, rewards: Rewarding) -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let (number, senders) = (LAST.fetch_add(1, Ordering::Relaxed) + 1, Vec::new());
-        Group { number, now, changes, rewards, senders }
+        Group { number, now, changes, rewards, senders, cold: Vec::new() }
     }
 
     /// The same group, without rewards.
     pub fn without_rewards(&self) -> Self {
         let today = RewardDay { rules: RuleSet::NONE, ..self.rewards.today.clone() };
         let rewards = Rewarding { rules: self.rewards.rules.clone(), today, claims_max: 0 };
-        Group { changes: self.changes.clone(), rewards, senders: self.senders.clone(), ..*self }
+        let (changes, senders, cold) = (self.changes.clone(), self.senders.clone(), self.cold.clone());
+        Group { changes, rewards, senders, cold, ..*self }
     }
 
     /// A group without rewards.

@@ -4,12 +4,11 @@ use std::future::ready;
 
 use futures_util::future::BoxFuture;
 
-use super::{Answer, Committed, Due, Group, StoreError};
+use super::{Answer, Committed, Due, Found, Group, StoreError};
 #[cfg(doc)]
 use model::change::Action;
 use model::ids::{Content, UserId};
 use model::page::{Page, PageRequest};
-use model::record::Record;
 use model::recording::Switch;
 use model::rows_read::RowsRead;
 use model::shard::Shard;
@@ -65,10 +64,10 @@ pub trait Positions: Send + Sync + 'static {
         None
     }
 
-    /// The live records of these contents, in the order asked.
-    fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Vec<Option<Record>>>;
+    /// The live records of these contents, in the order asked, without those that are only in the history store.
+    fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Found>;
 
-    /// A page of the user's live records, newest first. Every row read for it is counted in `rows`, also if its record
+    /// A page of the user's live records, newest first, without those that are only in the history store. Every row read for it is counted in `rows`, also if its record
     /// is not on the page. Other reads of the store run in between a long list. A store may cut a page of finished
     /// records short, so that one request looks at a bounded number of rows; each page comes on in the list.
     fn list(&self, user: UserId, request: PageRequest, now: u64, rows: RowsRead) -> Answer<Page>;

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::Answer;
-use super::optimistic::ListedUser;
+use super::cold_filter::ColdFilter;
+use super::optimistic::{ListedUser, Trimmed};
 use crate::turn::Turn;
-use model::ids::UserId;
+use model::ids::{Content, UserId};
 use model::shard::{Region, Shard};
 
 /// Finds users with rows that the history store should have, and lists users anew who are behind there.
@@ -26,11 +27,25 @@ pub trait TrimUsers: Send + Sync + 'static {
     /// All of the user's data. Head and rows may be of different moments: the head is older than the rows.
     fn read_whole(&self, user: UserId) -> Answer<ListedUser>;
 
+    /// The same, head and rows of one moment.
+    fn read_at_once(&self, user: UserId) -> Answer<ListedUser>;
+
+    /// Takes rows of a user out of the hot store that the history store has; see [`trim`](super::optimistic::trim).
+    fn trim(&self, trim: Trim, now: u64) -> Answer<Trimmed>;
+
     /// Lists users again, with all their rows, whether they are listed or not. Returns the number of users with data.
     fn list_again(&self, users: Vec<UserId>, now: u64) -> Answer<u64>;
 
     /// The same for all users of a shard.
     fn list_shard_again(&self, shard: Shard, now: u64) -> Answer<u64>;
+}
+
+/// Rows that are to leave the hot store.
+pub struct Trim {
+    pub user: ListedUser,
+    pub leaving: Vec<Content>,
+    /// All contents that the history store has of the user; `None`: they are too many.
+    pub filter: Option<ColdFilter>,
 }
 
 /// What may stay hot of a user.

@@ -51,7 +51,6 @@ pub use self::revocation_list::RemoteList;
 use self::services::{First, Services};
 use model::ids::{Content, GatewayId, UserId};
 use model::page::{Page, PageRequest};
-use model::record::Record;
 use model::recording::Switch;
 use model::rows_read::RowsRead;
 use model::shard::Shard;
@@ -59,7 +58,7 @@ use storage::agreed_settings::Difference;
 use storage::config::history_service::{HistoryServiceConfig, UnreadableAuthorities};
 use storage::device_channel::ChannelSubscriber;
 use storage::gateway_messages::changes;
-use storage::hot_store::{Answer, Committed, Group, Positions, StoreError};
+use storage::hot_store::{Answer, Committed, Found, Group, Positions, StoreError};
 
 /// How long the start waits for the first service.
 const FIRST_MAX: Duration = Duration::from_secs(10);
@@ -235,7 +234,7 @@ impl Positions for RemoteStore {
         }
     }
 
-    fn get(&self, user: UserId, contents: Vec<Content>, _now: u64) -> Answer<Vec<Option<Record>>> {
+    fn get(&self, user: UserId, contents: Vec<Content>, _now: u64) -> Answer<Found> {
         reads::get(self.clone(), user, contents).boxed()
     }
 

@@ -11,31 +11,26 @@ use super::service::Service;
 use super::{Answer, RemoteStore, StoreError, away, nowhere};
 use model::ids::{Content, UserId};
 use model::page::{Page, PageRequest, UsersRequest};
-use model::record::Record;
 use model::recording::Switch;
 use model::rows_read::RowsRead;
 use model::walk::{WalkRequest, Walked};
 use storage::gateway_messages::wire::gateways_client::GatewaysClient;
 use storage::gateway_messages::{Malformed, encode_content, pages, records, wire};
-use storage::hot_store::{StoreClock, StoredUsers};
+use storage::hot_store::{Found, StoreClock, StoredUsers};
 
 /// Its asker may be less patient.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) type Stub = GatewaysClient<Channel>;
 
-pub(super) async fn get(
-    store: RemoteStore,
-    user: UserId,
-    contents: Vec<Content>,
-) -> Result<Vec<Option<Record>>, StoreError> {
+pub(super) async fn get(store: RemoteStore, user: UserId, contents: Vec<Content>) -> Result<Found, StoreError> {
     let asked = contents.len();
     let contents = contents.into_iter().map(encode_content).collect();
     let request = wire::GetRequest { mid: user.0, contents };
     let answer = store.ask(Some(user), request, async |mut stub, request| stub.get(request).await).await?;
     let found = records::decode_found(&answer.records).map_err(unreadable)?;
     match found.len() == asked {
-        true => Ok(found),
+        true => Ok(Found { partial: answer.partial, ..found.into() }),
         false => Err(unreadable(Malformed(format!("{} records for {asked} contents", found.len())))),
     }
 }

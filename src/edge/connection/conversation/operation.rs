@@ -26,9 +26,10 @@ impl Request {
     pub fn of(operation: Operation, user: UserId, history: &History) -> Option<Request> {
         let history = history.clone();
         Some(match operation {
-            Operation::Get { contents } => {
-                Request::Read(Box::pin(async move { history.get(user, contents).await.map(Answer::Records) }))
-            }
+            Operation::Get { contents } => Request::Read(Box::pin(async move {
+                let found = history.get(user, contents).await?;
+                Ok(Answer::Records { records: found.records, partial: found.partial })
+            })),
             Operation::List(page) => Request::List(page),
             Operation::Delete { contents, at } => Request::Order(Action::Delete { contents, at }),
             Operation::Clear { at } => Request::Order(Action::Clear { at }),
@@ -47,7 +48,7 @@ pub async fn list(
     let filter = request.filter.clone();
     let page = history.list(user, request, permit.rows()).await?;
     let cursor = page.next.map(|position| cursor::encode(&Cursor { position, filter }));
-    Ok(Answer::Page { records: page.records, cursor })
+    Ok(Answer::Page { records: page.records, cursor, partial: page.partial })
 }
 
 /// The word of an order on the wire.

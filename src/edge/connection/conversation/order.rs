@@ -30,7 +30,8 @@ impl Order {
     pub fn answer(self, outcome: &Outcome) -> Result<Answer, Refusal> {
         match outcome {
             Outcome::Ahead => Err(Refusal::Invalid(format!("{}.at: is ahead of the server's clock", self.operation))),
-            Outcome::Unreadable { .. } => Err(Refusal::Unavailable),
+            // A change of what is cold is answered once it is decided.
+            Outcome::Unreadable { .. } | Outcome::Cold(_) => Err(Refusal::Unavailable),
             Outcome::Recording { paused, .. } => Ok(Answer::Recording { paused: *paused }),
             Outcome::Beat { .. }
             | Outcome::Deleted { .. }

@@ -15,8 +15,8 @@ use model::rows_read::RowsRead;
 
 pub async fn get(context: &ConnectionContext, request: wire::GetRequest) -> Result<wire::GetResponse, Status> {
     let contents = decode_contents(&request.contents).map_err(malformed)?;
-    let records = context.history.get(UserId(request.mid), contents).await.map_err(status::of_read)?;
-    Ok(wire::GetResponse { records: records::encode_found(&records) })
+    let found = context.history.get(UserId(request.mid), contents).await.map_err(status::of_read)?;
+    Ok(wire::GetResponse { records: records::encode_found(&found.records), partial: found.partial })
 }
 
 /// The gateway has held its user back by the rows of earlier lists.

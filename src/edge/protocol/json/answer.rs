@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
-use super::encode::text_of;
+use super::encode::{is_false, text_of};
 use super::record::{RecordView, RecordingView, RecordsView, RejectionsView, RewardView, Shown};
 use crate::protocol::frame::Rejection;
 use domain::devices::client::ListedConnection;
@@ -36,6 +36,8 @@ struct RecordsAnswer<'a> {
     records: RecordsView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<&'a str>,
+    #[serde(skip_serializing_if = "is_false")]
+    partial: bool,
 }
 
 #[derive(Serialize)]
@@ -103,14 +105,14 @@ pub fn encode_rewards(day: Day, rewards: &[ClaimKey]) -> String {
     text_of(&RewardsAnswer { day: Shown(day), rewards: rewards.iter().map(RewardView::new).collect() })
 }
 
-/// To `POST /v1/history/get`: `null` where nothing is known.
-pub fn encode_records(records: &[Option<Record>], reading: &Reading) -> String {
-    text_of(&RecordsAnswer { records: RecordsView::Asked(records, reading), cursor: None })
+/// To `POST /v1/history/get`: `null` where nothing is known; with `partial` it may be what could not be read.
+pub fn encode_records(records: &[Option<Record>], partial: bool, reading: &Reading) -> String {
+    text_of(&RecordsAnswer { records: RecordsView::Asked(records, reading), cursor: None, partial })
 }
 
 /// To `GET /v1/history`; `cursor` while there is more.
-pub fn encode_page(records: &[Record], cursor: Option<&str>, reading: &Reading) -> String {
-    text_of(&RecordsAnswer { records: RecordsView::Listed(records, reading), cursor })
+pub fn encode_page(records: &[Record], cursor: Option<&str>, partial: bool, reading: &Reading) -> String {
+    text_of(&RecordsAnswer { records: RecordsView::Listed(records, reading), cursor, partial })
 }
 
 /// A page of the data of a user.
@@ -132,7 +134,7 @@ pub fn encode_export(exported: &Exported, reading: &Reading) -> String {
         mid: user.0.to_string(),
         recording: RecordingView { paused },
         rewards: rewards.map(|claims| claims.iter().map(RewardView::new).collect()),
-        records: RecordsAnswer { records: RecordsView::Listed(records, reading), cursor },
+        records: RecordsAnswer { records: RecordsView::Listed(records, reading), cursor, partial: false },
     })
 }
 

@@ -70,6 +70,8 @@ struct ResultView<'a> {
     records: Option<RecordsView<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<&'a str>,
+    #[serde(skip_serializing_if = "is_false")]
+    partial: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     recording: Option<RecordingView>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,10 +149,12 @@ impl<'a> ResultView<'a> {
         let view = ResultView { seq, ..ResultView::default() };
         match answer {
             Answer::Done => view,
-            Answer::Records(records) => ResultView { records: Some(RecordsView::Asked(records, reading)), ..view },
-            Answer::Page { records, cursor } => {
+            Answer::Records { records, partial } => {
+                ResultView { records: Some(RecordsView::Asked(records, reading)), partial: *partial, ..view }
+            }
+            Answer::Page { records, cursor, partial } => {
                 let records = Some(RecordsView::Listed(records, reading));
-                ResultView { records, cursor: cursor.as_deref(), ..view }
+                ResultView { records, cursor: cursor.as_deref(), partial: *partial, ..view }
             }
             Answer::Recording { paused } => ResultView { recording: Some(RecordingView { paused: *paused }), ..view },
             Answer::Token { expires } => ResultView { expires: Some(*expires), ..view },
@@ -175,4 +179,8 @@ impl<'a> PushView<'a> {
             Push::Flag(day) => PushView { flag: Some(Shown(*day)), ..view },
         }
     }
+}
+
+pub(super) fn is_false(flag: &bool) -> bool {
+    !flag
 }

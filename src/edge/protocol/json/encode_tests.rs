@@ -120,12 +120,18 @@ fn acks() {
 fn results() {
     assert_eq!(result(Answer::Done), r#"{"result":{"seq":3}}"#);
     assert_eq!(
-        result(Answer::Records(vec![Some(record()), None])),
+        result(Answer::Records { records: vec![Some(record()), None], partial: false }),
         format!(r#"{{"result":{{"seq":3,"records":[{RECORD},null]}}}}"#)
     );
-    assert_eq!(result(Answer::Page { records: vec![], cursor: None }), r#"{"result":{"seq":3,"records":[]}}"#);
+    let empty = |partial| result(Answer::Page { records: vec![], cursor: None, partial });
+    assert_eq!(empty(false), r#"{"result":{"seq":3,"records":[]}}"#);
+    assert_eq!(empty(true), r#"{"result":{"seq":3,"records":[],"partial":true}}"#);
     assert_eq!(
-        result(Answer::Page { records: vec![record()], cursor: Some("AQ".to_owned()) }),
+        result(Answer::Records { records: vec![None], partial: true }),
+        r#"{"result":{"seq":3,"records":[null],"partial":true}}"#
+    );
+    assert_eq!(
+        result(Answer::Page { records: vec![record()], cursor: Some("AQ".to_owned()), partial: false }),
         format!(r#"{{"result":{{"seq":3,"records":[{RECORD}],"cursor":"AQ"}}}}"#)
     );
     assert_eq!(result(Answer::Recording { paused: true }), r#"{"result":{"seq":3,"recording":{"paused":true}}}"#);
@@ -216,8 +222,8 @@ fn the_bodies_of_http_answers() {
         encode_beats_answer(&told, &reading()),
         r#"{"now":9,"today":"2026-11-20","flag":"2026-11-20","rejected":[],"rewards":[{"id":"first-of-day:2026-11-20:42","rule":"first-of-day","day":"2026-11-20"}]}"#
     );
-    assert_eq!(encode_records(&[None, Some(record())], &reading()), format!(r#"{{"records":[null,{RECORD}]}}"#));
-    assert_eq!(encode_page(&[record()], None, &reading()), format!(r#"{{"records":[{RECORD}]}}"#));
-    assert_eq!(encode_page(&[], Some("AQ"), &reading()), r#"{"records":[],"cursor":"AQ"}"#);
+    assert_eq!(encode_records(&[None, Some(record())], false, &reading()), format!(r#"{{"records":[null,{RECORD}]}}"#));
+    assert_eq!(encode_page(&[record()], None, false, &reading()), format!(r#"{{"records":[{RECORD}]}}"#));
+    assert_eq!(encode_page(&[], Some("AQ"), true, &reading()), r#"{"records":[],"cursor":"AQ","partial":true}"#);
     assert_eq!(encode_recording(true), r#"{"paused":true}"#);
 }

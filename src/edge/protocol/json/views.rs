@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::body::object;
-use super::encode::text_of;
+use super::encode::{is_false, text_of};
 use super::fault::Fault;
 use super::number::Id;
 use crate::protocol::frame::DecodeError;
@@ -96,10 +96,6 @@ pub fn encode_view_totals(totals: &[Option<u64>]) -> String {
 pub fn encode_view_days(views: &ViewDays) -> String {
     let day = |(day, views): &(Day, u64)| DayView { day: day.to_string(), views: *views };
     text_of(&DaysView { total: views.total, days: views.days.iter().map(day).collect() })
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 #[cfg(test)]

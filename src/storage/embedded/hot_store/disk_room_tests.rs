@@ -64,7 +64,7 @@ async fn nothing_is_written_and_everything_is_read_until_the_disk_has_room() {
     assert!(is_away(store.commit(&group()).await));
     assert!(is_away(Views::delete(&store, content).await));
     assert!(is_away(Outbox::remove(&store, vec![1]).await));
-    assert_eq!(store.get(USER, vec![content], 1_000).await.unwrap(), [None]);
+    assert_eq!(store.get(USER, vec![content], 1_000).await.unwrap().records, [None]);
     assert!(store.failure().is_none(), "it has not failed");
 
     full.store(false, Ordering::Relaxed);

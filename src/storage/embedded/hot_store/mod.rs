@@ -87,7 +87,6 @@ use crate::folder::Folder;
 use model::change::Outcome;
 use model::ids::{Content, UserId};
 use model::page::{Page, PageRequest, UsersRequest};
-use model::record::Record;
 use model::recording::Switch;
 use model::rewards::calendar::StoredCalendar;
 use model::rewards::claim::ClaimKey;
@@ -99,7 +98,7 @@ use model::walk::{WalkRequest, Walked};
 use storage::Clock;
 use storage::hot_store::config::Config;
 use storage::hot_store::{
-    Answer, Claims, Committed, Due, Group, Positions, StoreClock, StoreError, StoredUsers, UserStatus,
+    Answer, Claims, Committed, Due, Found, Group, Positions, StoreClock, StoreError, StoredUsers, UserStatus,
 };
 
 /// The most that the newest commit may be ahead of the wall clock.
@@ -259,9 +258,9 @@ impl Positions for EmbeddedStore {
         self.worker_watch.failure().map(StoreError::Failed)
     }
 
-    fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Vec<Option<Record>>> {
+    fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Found> {
         let horizon = self.shared.saw(now);
-        self.readers.ask(Asker::User(user), move |view| read::get(view, user, &contents, horizon))
+        self.readers.ask(Asker::User(user), move |view| Ok(read::get(view, user, &contents, horizon)?.into()))
     }
 
     fn list(&self, user: UserId, request: PageRequest, now: u64, rows: RowsRead) -> Answer<Page> {

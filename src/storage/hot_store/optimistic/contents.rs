@@ -62,7 +62,7 @@ fn follow(contents: &mut Vec<Content>, write: &Write) {
         Write::RemoveAll => contents.clear(),
         Write::LookAt { .. } | Write::RemoveUser => {}
         Write::Claim { .. } | Write::View { .. } | Write::Count { .. } | Write::RemoveClaims { .. } => {}
-        Write::List { .. } | Write::Mark { .. } | Write::Unlist | Write::Notice { .. } => {}
+        Write::List { .. } | Write::Mark { .. } | Write::Unlist | Write::Notice { .. } | Write::ColdFilter { .. } => {}
     }
 }
 

@@ -1,6 +1,7 @@
 //! The head of a user, which is compared and written with every change.
 
 use super::token::Token;
+use model::cold::ColdMark;
 use model::forgetting::{ContentRow, UserRow};
 use model::ids::Content;
 #[cfg(doc)]
@@ -20,6 +21,8 @@ pub struct Head {
     /// The newest generation of derived counters that has all records of the user; 0 = none has.
     pub generation: u32,
     pub forgetting: UserRow,
+    /// Rows have left the hot store.
+    pub cold: Option<ColdMark>,
     /// The content being played. It has a record, and its row is stored only here.
     pub current: Option<(Content, StoredRow)>,
 }

@@ -7,6 +7,7 @@ use super::contents::Contents;
 use super::heads::Remembered;
 use super::noticing::Waiting;
 use super::{Head, Loaded, Marked, StoredRow};
+use crate::hot_store::cold_filter::ColdFilter;
 use model::decide::{AtHand, DeadContents, StoredUser};
 use model::forgetting::{ContentRow, Eviction, UserRow, oldest_live};
 use model::ids::Content;
@@ -36,6 +37,7 @@ pub enum Need {
     ClaimRules,
     /// The rows of contents that are marked to be carried to the history store.
     Marked,
+    ColdFilter,
     /// The rows of expired and cleared contents, or the first of them: records up to the first moment, tombstones
     /// before the second, milliseconds.
     Dead(u64, u64),
@@ -82,6 +84,8 @@ pub struct Known {
     pub claim_rules: Option<Vec<(Day, Arc<str>)>>,
     /// The contents that are marked to be carried to the history store.
     pub marked: Option<Marked>,
+    /// `Some(None)`: the user has none.
+    pub cold_filter: Option<Option<ColdFilter>>,
     pub waiting: Option<Waiting>,
 }
 
@@ -96,7 +100,9 @@ impl Known {
     }
 
     pub fn add(&mut self, loaded: Loaded) {
-        let Loaded { head, rows, contents, oldest, newest, all, dead, claims, claim_rules, marked, .. } = loaded;
+        let Loaded {
+            head, rows, contents, oldest, newest, all, dead, claims, claim_rules, marked, cold_filter, ..
+        } = loaded;
         self.head = head.or(self.head.take());
         self.rows.extend(rows);
         match (&oldest, contents) {
@@ -113,6 +119,7 @@ impl Known {
         self.claims.extend(claims.into_iter().map(|claimable| (claimable.key.clone(), claimable)));
         self.claim_rules = claim_rules.or(self.claim_rules.take());
         self.marked = marked.or(self.marked.take());
+        self.cold_filter = cold_filter.or(self.cold_filter.take());
     }
 
     pub fn row(&self, content: Content) -> Option<&Option<StoredRow>> {

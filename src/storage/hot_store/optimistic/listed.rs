@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::head::Listing;
 use super::{Applied, Apply, Head, Load, Need, Token, TokenSource, UserStore, Write};
 use crate::hot_store::StoreError;
+use model::cold::ColdMark;
 use model::forgetting::ContentRow;
 use model::ids::{Content, UserId};
 use model::pack::{PackedForgetting, PackedRow, UserPack};
@@ -83,6 +84,17 @@ pub async fn read_whole(store: &impl UserStore, user: UserId) -> Result<ListedUs
     Ok(whole)
 }
 
+/// The same, head and rows of one moment.
+pub async fn read_at_once(store: &impl UserStore, user: UserId) -> Result<ListedUser, StoreError> {
+    loop {
+        let whole = read_whole(store, user).await?;
+        let again = store.load(&[Load { user, needs: vec![Need::Head] }]).await?.pop().unwrap_or_default();
+        if again.head.flatten().map(|head| head.token) == whole.token() {
+            return Ok(whole);
+        }
+    }
+}
+
 /// Lists users with all their rows. Returns the number of users listed.
 pub async fn list(
     store: &impl UserStore,
@@ -129,6 +141,44 @@ impl ListedUser {
     /// `None`: the user has no data.
     pub fn token(&self) -> Option<Token> {
         self.head.as_ref().map(|head| head.token)
+    }
+
+    /// Contents of which only a delete is known that a later clear covers. Nothing can meet it any more.
+    pub fn covered(&self) -> impl Iterator<Item = Content> {
+        let oldest_live = self.oldest_live(0);
+        let is_covered = move |row: &ContentRow| row.record.is_none() && row.newest() < oldest_live;
+        self.rows.iter().filter(move |(_, row)| is_covered(row)).map(|(content, _)| *content)
+    }
+
+    pub(super) fn head(&self) -> Option<Box<Head>> {
+        self.head.clone()
+    }
+
+    /// The content whose row is in the head, and stays hot.
+    pub fn playing(&self) -> Option<Content> {
+        self.head.as_ref()?.current.as_ref().map(|(content, _)| *content)
+    }
+
+    /// The mark of rows that have left the hot store, if a read may still return any of them.
+    pub fn cold_mark(&self, horizon: u64) -> Option<ColdMark> {
+        let head = self.head.as_ref()?;
+        head.cold.filter(|mark| !mark.is_void(head.forgetting.watermark, horizon))
+    }
+
+    /// The oldest moment that reads return, milliseconds.
+    pub fn oldest_live(&self, horizon: u64) -> u64 {
+        self.head.as_ref().map_or(horizon, |head| head.forgetting.oldest_live(horizon))
+    }
+
+    /// A row outside the head.
+    pub(super) fn row(&self, content: Content) -> Option<&ContentRow> {
+        self.rows.get(&content)
+    }
+
+    /// The rows were removed, and the user has this head.
+    pub(super) fn has_left(&mut self, head: Option<Box<Head>>, left: &[Content]) {
+        self.head = head;
+        left.iter().for_each(|content| drop(self.rows.remove(content)));
     }
 
     /// Whether everything was carried at some time, and nothing was written since.

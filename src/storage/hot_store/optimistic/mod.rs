@@ -14,6 +14,7 @@
 //! was done. The transitions of a decision are kept with it, and returned once, when the outcome is known.
 
 mod busy;
+mod cold;
 mod commit;
 mod contents;
 mod counted;
@@ -29,6 +30,7 @@ mod noticing;
 mod placement;
 mod round;
 mod token;
+mod trim;
 mod uncarried;
 mod writes;
 
@@ -40,13 +42,15 @@ pub use counted::count;
 pub use head::{Head, Listing, StoredRow};
 pub use known::{Claimable, Dead, Need};
 pub use limits::Limits;
-pub use listed::{ListedUser, Relist, list, read_listed, read_whole, unlist};
+pub use listed::{ListedUser, Relist, list, read_at_once, read_listed, read_whole, unlist};
 pub use metrics::Metrics;
 pub use token::{Token, TokenSource};
+pub use trim::{Trimmed, trim};
 pub use uncarried::UNCARRIED_AGAIN_MS;
 pub use writes::Write;
 
 use super::StoreError;
+use super::cold_filter::ColdFilter;
 use model::counters::Generations;
 use model::forgetting::Eviction;
 use model::ids::{Content, UserId};
@@ -124,6 +128,8 @@ pub struct Loaded {
     pub claim_rules: Option<Vec<(Day, Arc<str>)>>,
     /// The marked contents, whose rows are among `rows`.
     pub marked: Option<Marked>,
+    /// `Some(None)`: the user has no filter, so each content may be cold.
+    pub cold_filter: Option<Option<ColdFilter>>,
 }
 
 /// Contents of a user that are marked to be carried to the history store.

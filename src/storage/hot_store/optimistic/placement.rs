@@ -86,7 +86,12 @@ impl Placement<'_> {
         let current = self.put_rows(&claims, removes_all, &mut placed);
         placed.writes.extend(claims.into_iter().map(PlacedClaim::write));
         let head = self.head().cloned().unwrap_or_default();
-        placed.head = Some(Box::new(Head { forgetting: self.drafted.forgetting, current, ..head }));
+        let horizon = self.limits.retention.horizon(self.now);
+        let cold = self.known.cold_mark(self.drafted.forgetting.watermark, horizon);
+        if head.cold.is_some() && cold.is_none() {
+            placed.writes.push(Write::ColdFilter { filter: None });
+        }
+        placed.head = Some(Box::new(Head { forgetting: self.drafted.forgetting, current, cold, ..head }));
         Some(placed)
     }
 

@@ -281,6 +281,10 @@ impl UserRound {
         let mut outcomes = Vec::with_capacity(self.indexes.len());
         for index in &self.indexes {
             let Change { user, action } = &group.changes[*index];
+            if let Some(cold) = self.known.warm(&mut draft, group, *index, horizon)? {
+                outcomes.push(Outcome::Cold(Box::new(cold)));
+                continue;
+            }
             let kept = waits_expired && matches!(action, Action::Prune { .. });
             let action = if kept { &of_cleared } else { action };
             outcomes.push(decider.decide(&mut draft, *index, *user, action)?);

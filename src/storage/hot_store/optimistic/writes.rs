@@ -76,6 +76,11 @@ pub enum Write {
         content: Option<Content>,
         version: Version,
     },
+    /// The contents that may be cold, as the bytes of a [`ColdFilter`](crate::hot_store::cold_filter::ColdFilter);
+    /// `None`: there is no filter any more.
+    ColdFilter {
+        filter: Option<Arc<[u8]>>,
+    },
     /// All changes were carried: the user leaves the list, with all marks.
     Unlist,
     /// The user has no data: the head is removed, with all other keys of the user.

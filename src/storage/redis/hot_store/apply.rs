@@ -193,6 +193,13 @@ impl RedisUsers {
             Write::Remove { .. } => Vec::new(),
             Write::RemoveAll => vec![words(&[b"UNLINK", rows, timeline])],
             Write::List { .. } | Write::Mark { .. } | Write::Unlist => listed::commands(names, user, write),
+            Write::ColdFilter { filter } => {
+                let key = names.cold_filter(user);
+                vec![match filter {
+                    Some(filter) => words(&[b"SET", key.as_bytes(), filter]),
+                    None => words(&[b"UNLINK", key.as_bytes()]),
+                }]
+            }
             Write::LookAt { at, exact } => vec![looks::enter(names, user, *at, *exact)],
             Write::RemoveUser => looks::remove(names, user),
             Write::Notice { noticed, due } => vec![notices::enter(names, noticed, *due)],

@@ -7,6 +7,7 @@
 //! | 1 + 16 n | the [listing](Listing) and the number n of other recent writers; for each version 8, writer 8 |
 //! | 4 or none | the generation of counters, if a bit beside the listing says so |
 //! | 6 or none | the newest erasure, likewise |
+//! | 14 or none | the [mark of rows that have left](ColdMark), likewise: floor 6, version of the token 8 |
 //! | 1 + 7 n | switches of recording: at 6, paused 1 |
 //! | the rest | the content being played, 10, and its row; or nothing |
 //!
@@ -15,6 +16,7 @@
 
 use super::bytes::{DecodeError, Reader, put};
 use super::{keys, row};
+use model::cold::ColdMark;
 use model::forgetting::UserRow;
 use model::recording::{Recording, Switch};
 use model::version::Version;
@@ -27,7 +29,9 @@ const CARRIED: u8 = 64;
 const COUNTED: u8 = 32;
 /// The bit of a user who was erased.
 const ERASED: u8 = 16;
-const FLAGS: u8 = LISTED | CARRIED | COUNTED | ERASED;
+/// The bit of a user of whom rows have left the hot store. Older versions do not know it, and refuse the head.
+const COLD: u8 = 8;
+const FLAGS: u8 = LISTED | CARRIED | COUNTED | ERASED | COLD;
 
 /// The offset of the byte of the listing.
 pub const LISTING_AT: usize = 16 + 18;
@@ -51,7 +55,7 @@ pub fn token(bytes: &mut Vec<u8>, token: Token) {
 }
 
 pub fn encode(head: &Head) -> Vec<u8> {
-    let Head { token: newest, writers, listing, generation, forgetting, current } = head;
+    let Head { token: newest, writers, listing, generation, forgetting, cold, current } = head;
     let mut bytes = Vec::with_capacity(128);
     token(&mut bytes, *newest);
     put::<6>(&mut bytes, forgetting.watermark);
@@ -64,12 +68,17 @@ pub fn encode(head: &Head) -> Vec<u8> {
     };
     let counted = if *generation == 0 { 0 } else { COUNTED };
     let erased = if forgetting.erased == 0 { 0 } else { ERASED };
-    bytes.push(listing | counted | erased | writers.len() as u8);
+    let trimmed = if cold.is_none() { 0 } else { COLD };
+    bytes.push(listing | counted | erased | trimmed | writers.len() as u8);
     if *generation > 0 {
         put::<4>(&mut bytes, u64::from(*generation));
     }
     if forgetting.erased > 0 {
         put::<6>(&mut bytes, forgetting.erased);
+    }
+    if let Some(ColdMark { floor, trimmed }) = cold {
+        put::<6>(&mut bytes, *floor);
+        put::<8>(&mut bytes, trimmed.0);
     }
     writers.iter().for_each(|writer| token(&mut bytes, *writer));
     let switches = forgetting.recording.switches();
@@ -99,6 +108,10 @@ pub fn decode(bytes: &[u8]) -> Result<Head, DecodeError> {
     };
     let generation = if writers & COUNTED == 0 { 0 } else { head.number(4)? as u32 };
     let erased = if writers & ERASED == 0 { 0 } else { head.number(6)? };
+    let cold = match writers & COLD {
+        0 => None,
+        _ => Some(ColdMark { floor: head.number(6)?, trimmed: Version(head.number(8)?) }),
+    };
     let writers = (0..writers & !FLAGS).map(|_| token(&mut head)).collect::<Result<_, DecodeError>>()?;
     let switch = |head: &mut Reader<'_>| Ok(Switch { at: head.number(6)?, paused: head.byte()? == 1 });
     let switches = (0..head.byte()?).map(|_| switch(&mut head)).collect::<Result<_, DecodeError>>()?;
@@ -110,7 +123,7 @@ pub fn decode(bytes: &[u8]) -> Result<Head, DecodeError> {
             Some((content, row::parse(content, head.rest())?))
         }
     };
-    Ok(Head { token: newest, writers, listing, generation, forgetting, current })
+    Ok(Head { token: newest, writers, listing, generation, forgetting, cold, current })
 }
 
 #[cfg(test)]
@@ -128,13 +141,14 @@ mod tests {
             listing: Listing::Listed,
             generation: u32::MAX,
             forgetting,
+            cold: Some(ColdMark { floor: (1 << 48) - 1, trimmed: Version(u64::MAX - 1) }),
             current: Some(row::tests::stored()),
         };
         assert_eq!(decode(&encode(&head)), Ok(head.clone()));
         let without = Head { current: None, listing: Listing::Carried, generation: 0, ..head };
         assert_eq!(decode(&encode(&without)), Ok(without.clone()));
         let never = UserRow { erased: 0, ..without.forgetting.clone() };
-        let without = Head { forgetting: never, ..without };
+        let without = Head { forgetting: never, cold: None, ..without };
         assert_eq!(decode(&encode(&without)), Ok(without.clone()));
         let bytes = encode(&without);
         (0..bytes.len()).for_each(|length| assert!(decode(&bytes[..length]).is_err(), "{length}"));

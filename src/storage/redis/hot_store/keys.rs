@@ -6,6 +6,7 @@
 //! | `{h}:h:<mid>` | the user's head: token, forgetting, the content being played with its row | string |
 //! | `{h}:r:<mid>` | the user's other rows, by content | hash |
 //! | `{h}:t:<mid>` | the user's contents, in the order of eviction at the cap | sorted set |
+//! | `{h}:k:<mid>` | the user's [cold filter](storage::hot_store::cold_filter::ColdFilter) | string |
 //! | `{h}:x` | the shard's users, by the time of their next look for expired and cleared records | sorted set |
 //! | `{h}:d` | the shard's users with changes, by when these are due to be carried to the history store | sorted set |
 //! | `{h}:p:<mid>` | the user's contents that have changed outside the head, by the version of the token that wrote them; `*` = all | sorted set |
@@ -81,6 +82,10 @@ impl Keys {
 
     pub fn timeline(&self, user: UserId) -> String {
         self.name(format_args!("t:{}", user.0))
+    }
+
+    pub fn cold_filter(&self, user: UserId) -> String {
+        self.name(format_args!("k:{}", user.0))
     }
 
     pub fn looks(&self) -> String {

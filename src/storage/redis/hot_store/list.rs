@@ -16,6 +16,7 @@ use super::bytes::DecodeError;
 use super::keys::{self, Keys};
 use super::{Shared, head, row, timeline};
 use crate::{checked, value};
+use model::cold::ColdMark;
 use model::forgetting::Eviction;
 use model::ids::{Content, UserId};
 use model::page::{Page, PageRequest, Position};
@@ -44,6 +45,8 @@ struct Reading<'r> {
     records: Vec<Record>,
     /// The content in the first head, once that head is read. Its record is taken from the head.
     current: Option<Option<Content>>,
+    /// Rows of the user have left the store.
+    cold: Option<ColdMark>,
     /// Whether the page ends at `after`, although it is not full and the list may go on.
     cut_short: bool,
 }
@@ -69,7 +72,8 @@ impl Shared {
         let horizon = self.settings.retention.horizon(now);
         let names = Keys::of(keys::shard_of(user));
         let (after, records) = (request.after, Vec::new());
-        let mut list = Reading { user, names, request, horizon, after, records, current: None, cut_short: false };
+        let mut list =
+            Reading { user, names, request, horizon, after, records, current: None, cold: None, cut_short: false };
         // The search for the first row costs as much as a row.
         rows_read.add(1);
         while !self.read_on(&mut list, rows_read).await? {}
@@ -134,6 +138,7 @@ impl Shared {
         };
         let head = bytes.as_deref().map_or(Ok(Head::default()), head::decode)?;
         let oldest = head.forgetting.oldest_live(list.horizon);
+        list.cold = head.cold.filter(|mark| !mark.is_void(head.forgetting.watermark, list.horizon));
         list.begin(head);
         Ok(Part { head: bytes, oldest, rank, members })
     }
@@ -228,10 +233,17 @@ impl Reading<'_> {
     }
 
     fn page(mut self) -> Page {
-        let Some(position) = self.after.filter(|_| self.cut_short) else { return self.request.cut(self.records) };
-        // The record in the head may be older than what was read: then it is on a later page.
-        self.records.retain(|record| Position::of(record) >= position);
-        Page { next: Some(position), ..self.request.cut(self.records) }
+        let page = match self.after.filter(|_| self.cut_short) {
+            None => self.request.cut(self.records),
+            Some(position) => {
+                // The record in the head may be older than what was read: then it is on a later page.
+                self.records.retain(|record| Position::of(record) >= position);
+                Page { next: Some(position), ..self.request.cut(self.records) }
+            }
+        };
+        // Whatever has left is not newer than the floor.
+        let is_above = |mark: &ColdMark| page.next.is_some_and(|next| next.at > mark.floor);
+        Page { cold: self.cold.filter(|mark| !is_above(mark)), ..page }
     }
 }
 

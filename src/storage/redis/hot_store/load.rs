@@ -16,6 +16,7 @@ use crate::{joined, value};
 use model::forgetting::Eviction;
 use model::ids::{Content, UserId};
 use model::rewards::day::Day;
+use storage::hot_store::cold_filter::ColdFilter;
 use storage::hot_store::optimistic::{Dead, Load, Loaded, Need};
 use storage::hot_store::{CLAIM_DAYS, StoreError};
 
@@ -106,6 +107,7 @@ impl RedisUsers {
             match need {
                 Need::Head => drop(pipeline.get(names.head(*user))),
                 Need::Row(content) => asked.rows.push(*content),
+                Need::ColdFilter => drop(pipeline.get(names.cold_filter(*user))),
                 Need::Contents => drop(pipeline.zcard(names.timeline(*user))),
                 Need::First(count) | Need::Oldest(count) => {
                     let last = *count as isize - 1;
@@ -160,6 +162,7 @@ impl RedisUsers {
                     loaded.head = Some(bytes.as_deref().map(head::decode).transpose()?.map(Box::new));
                 }
                 Need::Row(_) => {}
+                Need::ColdFilter => loaded.cold_filter = Some(cold_filter(next()?)?),
                 Need::Contents => loaded.contents = Some(value::number(next()?)? as u32),
                 Need::First(count) | Need::Oldest(count) => {
                     let oldest = timeline::parse(next()?)?;
@@ -219,6 +222,12 @@ impl RedisUsers {
         let newest = self.calendar.newest().map_or(0, Day::number);
         (newest.saturating_sub(CLAIM_DAYS + 1)..=newest.saturating_add(1)).map(Day::of_number)
     }
+}
+
+/// `None`: there is no filter.
+pub(super) fn cold_filter(answer: Value) -> Result<Option<ColdFilter>, DecodeError> {
+    let bytes = value::bytes_or_nil(answer)?;
+    bytes.map(|bytes| ColdFilter::from_bytes(bytes).map_err(|_| DecodeError("a cold filter"))).transpose()
 }
 
 fn newest(pipeline: &mut Pipeline, timeline: &str, from: &str, to: &str, count: usize) {

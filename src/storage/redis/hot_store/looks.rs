@@ -49,9 +49,10 @@ pub fn enter(names: &Keys, user: UserId, at: u64, exact: bool) -> Words {
 
 /// The commands that unschedule a user without rows.
 pub fn remove(names: &Keys, user: UserId) -> Vec<Words> {
-    let [head, rows, timeline] = [names.head(user), names.rows(user), names.timeline(user)];
+    let keys = [names.head(user), names.rows(user), names.timeline(user), names.cold_filter(user)];
+    let [head, rows, timeline, filter] = keys.each_ref().map(String::as_bytes);
     let mut commands = vec![
-        words(&[b"UNLINK", head.as_bytes(), rows.as_bytes(), timeline.as_bytes()]),
+        words(&[b"UNLINK", head, rows, timeline, filter]),
         words(&[b"ZREM", names.looks().as_bytes(), user.0.to_string().as_bytes()]),
     ];
     commands.extend(listed::leave(names, user));

@@ -82,7 +82,6 @@ use crate::Redis;
 use model::ids::{Content, UserId};
 use model::outbox_entry::OutboxEntry;
 use model::page::{Page, PageRequest, UsersRequest};
-use model::record::Record;
 use model::recording::Switch;
 use model::retention::Retention;
 use model::rewards::calendar::StoredCalendar;
@@ -93,7 +92,7 @@ use model::shard::{Shard, Shards};
 use model::walk::{WalkRequest, Walked};
 use storage::hot_store::optimistic::{Limits, Metrics, Optimistic, TokenSource};
 use storage::hot_store::{
-    Answer, Claims, Committed, Due, Group, Positions, StoreClock, StoreError, StoredUsers, UserStatus,
+    Answer, Claims, Committed, Due, Found, Group, Positions, StoreClock, StoreError, StoredUsers, UserStatus,
 };
 
 /// Groups of a lane in flight: while Redis syncs one, it can read the next.
@@ -220,7 +219,7 @@ impl Positions for RedisStore {
         Box::pin(async move { shared.due(now).await })
     }
 
-    fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Vec<Option<Record>>> {
+    fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Found> {
         let shared = self.shared.clone();
         Box::pin(async move { shared.get(user, &contents, now).await })
     }

@@ -4,7 +4,7 @@ use ::redis::pipe;
 
 use super::Shared;
 use super::keys::{self, Keys};
-use super::{head, row};
+use super::{head, load, row};
 use crate::hot_store::bytes::DecodeError;
 use crate::{checked, value};
 use model::ids::{Content, UserId};
@@ -15,15 +15,15 @@ use model::rewards::day::Day;
 use model::rewards::rule::RewardRule;
 use model::shard::Shard;
 use storage::hot_store::optimistic::{Head, StoredRow};
-use storage::hot_store::{StoreError, UserStatus};
+use storage::hot_store::{Found, FoundCold, StoreError, UserStatus};
 
 /// Rows that are searched for claims in one step.
 const CHUNK: isize = 512;
 
 impl Shared {
-    pub async fn get(&self, user: UserId, contents: &[Content], now: u64) -> Result<Vec<Option<Record>>, StoreError> {
+    pub async fn get(&self, user: UserId, contents: &[Content], now: u64) -> Result<Found, StoreError> {
         if contents.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Found::default());
         }
         let (shard, horizon) = (keys::shard_of(user), self.settings.retention.horizon(now));
         let names = Keys::of(shard);
@@ -38,15 +38,46 @@ impl Shared {
                 break (head_of(before)?, value::array(rows.unwrap_or(::redis::Value::Nil))?);
             }
         };
-        let record = |(content, row)| -> Result<Option<Record>, DecodeError> {
+        let mut absent = Vec::new();
+        let record = |(index, (content, row))| -> Result<Option<Record>, DecodeError> {
             let row = match (&head.current, value::bytes_or_nil(row)?) {
                 (Some((current, row)), _) if *current == content => row.row.clone(),
                 (_, Some(row)) => row::parse(content, &row)?.row,
-                (_, None) => return Ok(None),
+                (_, None) => {
+                    absent.push(index);
+                    return Ok(None);
+                }
             };
             Ok(row.live(&head.forgetting, horizon).cloned())
         };
-        Ok(contents.iter().copied().zip(rows).map(record).collect::<Result<_, _>>()?)
+        let records = contents.iter().copied().zip(rows).enumerate().map(record).collect::<Result<Vec<_>, _>>()?;
+        let cold = match head.cold.filter(|mark| !mark.is_void(head.forgetting.watermark, horizon)) {
+            Some(mark) if !absent.is_empty() => {
+                let indices = self.may_be_cold(user, contents, absent).await?;
+                let oldest_live = head.forgetting.oldest_live(horizon);
+                (!indices.is_empty()).then_some(FoundCold { mark, indices, oldest_live })
+            }
+            _ => None,
+        };
+        Ok(Found { records, cold, partial: false })
+    }
+
+    /// Those of the indices whose contents may be cold. The filter is read after the rows: a row that leaves in between
+    /// is in it.
+    async fn may_be_cold(
+        &self,
+        user: UserId,
+        contents: &[Content],
+        mut indices: Vec<usize>,
+    ) -> Result<Vec<usize>, StoreError> {
+        let shard = keys::shard_of(user);
+        let mut commands = pipe();
+        commands.get(Keys::of(shard).cold_filter(user));
+        let filter = load::cold_filter(checked::ask(&self.redis, shard, commands).await?.swap_remove(0))?;
+        if let Some(filter) = filter {
+            indices.retain(|index| filter.has(contents[*index]));
+        }
+        Ok(indices)
     }
 
     pub async fn last_switch(&self, user: UserId) -> Result<Option<Switch>, StoreError> {
@@ -200,7 +231,7 @@ impl Shared {
     }
 }
 
-fn head_of(answer: Option<::redis::Value>) -> Result<Head, DecodeError> {
+pub(super) fn head_of(answer: Option<::redis::Value>) -> Result<Head, DecodeError> {
     let bytes = value::bytes_or_nil(answer.unwrap_or(::redis::Value::Nil))?;
     bytes.map_or(Ok(Head::default()), |bytes| head::decode(&bytes))
 }

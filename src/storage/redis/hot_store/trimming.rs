@@ -10,8 +10,8 @@ use super::{RedisStore, Shared, head};
 use crate::{checked, value};
 use model::ids::UserId;
 use model::shard::{Region, Shard};
-use storage::hot_store::optimistic::{ListedUser, Relist, list, read_whole};
-use storage::hot_store::trim_users::{BeyondPage, BeyondUser, HotBounds, TrimUsers};
+use storage::hot_store::optimistic::{ListedUser, Relist, Trimmed, list, read_at_once, read_whole, trim};
+use storage::hot_store::trim_users::{BeyondPage, BeyondUser, HotBounds, Trim, TrimUsers};
 use storage::hot_store::{Answer, StoreError};
 use storage::turn::Turn;
 
@@ -75,6 +75,16 @@ impl TrimUsers for RedisStore {
 
     fn read_whole(&self, user: UserId) -> Answer<ListedUser> {
         self.with(move |shared| Box::pin(read_whole(shared.users.store(), user)))
+    }
+
+    fn read_at_once(&self, user: UserId) -> Answer<ListedUser> {
+        self.with(move |shared| Box::pin(read_at_once(shared.users.store(), user)))
+    }
+
+    fn trim(&self, Trim { user, leaving, filter }: Trim, now: u64) -> Answer<Trimmed> {
+        self.with(move |shared| {
+            Box::pin(async move { trim(shared.users.store(), &shared.packing, user, &leaving, filter, now).await })
+        })
     }
 
     fn list_again(&self, users: Vec<UserId>, now: u64) -> Answer<u64> {
