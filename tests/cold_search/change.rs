@@ -6,7 +6,7 @@ use heartline::model::beat::Beat;
 use heartline::model::change::{Action, Change, Outcome};
 use heartline::model::ids::{Content, UserId};
 use heartline::model::rewards::rule::RuleSet;
-use heartline::model::rule::{Reason, Verdict};
+use heartline::model::rule::Verdict;
 use rand::RngExt;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
@@ -76,14 +76,10 @@ pub fn told(outcome: &Outcome) -> String {
         Outcome::Beat { verdict: Verdict::Written { .. }, skipped } => format!("written, {skipped}"),
         Outcome::Beat { verdict: Verdict::Same, skipped } => format!("same, {skipped}"),
         Outcome::Beat { verdict: Verdict::Rejected { reason, .. }, skipped } => {
-            format!("{}, {skipped}", reason_word(*reason))
+            format!("{}, {skipped}", reason.word())
         }
         Outcome::Deleted { at, .. } => format!("deleted at {at}"),
         Outcome::Cleared { moved, at } => format!("cleared at {at}: {moved}"),
         other => format!("{other:?}"),
     }
-}
-
-fn reason_word(reason: Reason) -> &'static str {
-    reason.word()
 }

@@ -308,10 +308,10 @@ impl<B: UserStore> World<B> {
         let needs = [vec![Need::Head, Need::ColdFilter], contents().into_iter().map(Need::Row).collect()].concat();
         let loaded = self.store.load(&[Load { user: USER, needs }]).await.unwrap().remove(0);
         let head = loaded.head.flatten().unwrap_or_default();
-        let (horizon, watermark) = (RETENTION.horizon(self.now), head.forgetting.watermark);
+        let horizon = RETENTION.horizon(self.now);
         let history = self.history.read(USER, self.now).await.unwrap();
         let filter = loaded.cold_filter.flatten();
-        let mark = head.cold.filter(|mark| !mark.is_void(watermark, horizon));
+        let mark = head.cold_mark(horizon);
         for (content, row) in &loaded.rows {
             let current = head.current.as_ref().filter(|(current, _)| current == content);
             let hot = current.map(|(_, row)| row.row.clone()).or(row.as_ref().map(|row| row.row.clone()));

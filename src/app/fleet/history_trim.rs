@@ -23,7 +23,7 @@ const EVERY_MAX: Duration = Duration::from_hours(24);
 /// Intervals after which packs should have reached the history store.
 const GRACE_INTERVALS: u32 = 10;
 
-/// Reads what has left the hot store. It does so whatever `history.trim` is now: rows may have left before.
+/// The reader of records that have left the hot store. It is needed with any `history.trim`: rows may have left earlier.
 pub(super) fn cold_reader(
     config: &Config,
     store: Arc<dyn TrimUsers>,

@@ -50,7 +50,7 @@ impl Shared {
         Arc::new(RedisQueues::new(self.redis.clone(), bounds(settings)))
     }
 
-    /// Reads what has left the hot store, if a history store is configured.
+    /// The reader of records that have left the hot store; `None` without a history store.
     pub fn cold_reader(&self, config: &Config, clock: &Arc<Clock>, assembly: &mut Assembly) -> Option<Arc<ColdReader>> {
         history_trim::cold_reader(config, self.store.clone(), clock.clone(), assembly)
     }

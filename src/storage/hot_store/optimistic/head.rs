@@ -75,6 +75,11 @@ impl Head {
         self.current.as_ref().map(|(_, stored)| stored.day())
     }
 
+    /// The mark of rows that have left the hot store, if a read may still return any of them.
+    pub fn cold_mark(&self, horizon: u64) -> Option<ColdMark> {
+        self.cold.filter(|mark| !mark.is_void(self.forgetting.watermark, horizon))
+    }
+
     /// Gives the head the token of its next write.
     pub fn renew(&mut self, token: Token) {
         let before = std::mem::replace(&mut self.token, token);

@@ -161,8 +161,7 @@ impl ListedUser {
 
     /// The mark of rows that have left the hot store, if a read may still return any of them.
     pub fn cold_mark(&self, horizon: u64) -> Option<ColdMark> {
-        let head = self.head.as_ref()?;
-        head.cold.filter(|mark| !mark.is_void(head.forgetting.watermark, horizon))
+        self.head.as_ref()?.cold_mark(horizon)
     }
 
     /// The oldest moment that reads return, milliseconds.

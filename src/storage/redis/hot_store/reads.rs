@@ -51,7 +51,7 @@ impl Shared {
             Ok(row.live(&head.forgetting, horizon).cloned())
         };
         let records = contents.iter().copied().zip(rows).enumerate().map(record).collect::<Result<Vec<_>, _>>()?;
-        let cold = match head.cold.filter(|mark| !mark.is_void(head.forgetting.watermark, horizon)) {
+        let cold = match head.cold_mark(horizon) {
             Some(mark) if !absent.is_empty() => {
                 let indices = self.may_be_cold(user, contents, absent).await?;
                 let oldest_live = head.forgetting.oldest_live(horizon);
