@@ -1,5 +1,5 @@
 // node tests/browser/run.mjs: the demo page in a real browser, against the real binary, killed and restarted.
-// HEARTLINE_BIN, CHROMIUM and NODE_TOOLS come from tests/parts/browser.sh; pictures go to target/screenshots.
+// HEARTLINE_BIN, CHROMIUM and NODE_TOOLS come from tests/parts/browser.sh or screens.sh; pictures go to target/screenshots.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,9 +33,8 @@ const NARROW = { width: 390, height: 844 };
 // With this beats come more often than every five seconds, and so does what they bring.
 const beatsEvery = (interval) => ({ HEARTLINE__SOCKET__HEARTBEAT_INTERVAL: interval });
 
-// The longest first. Each has a gateway and a page of its own.
+// What happens on the page, the longest first. Each has a gateway and a page of its own.
 const STORIES = [
-  { name: 'looks', tell: ({ browser, gateway }) => looks(browser, gateway.url, SHOTS), settings: beatsEvery('1s') },
   { name: 'crowd', tell: tell(crowdSteps, SMALLER) },
   { name: 'guide', tell: tell(guideSteps, SMALLER) },
   { name: 'rewards', tell: tell(rewardSteps, WIDE), settings: beatsEvery('3s') },
@@ -47,12 +46,20 @@ const STORIES = [
   { name: 'live', tell: tell(liveSteps, WIDE), settings: { ...beatsEvery('1s'), HEARTLINE__LIVE__TIMEOUT: '3s' } },
   { name: 'widget', tell: tell(widgetSteps, WIDE), settings: { ...beatsEvery('1s'), HEARTLINE__LIVE__TIMEOUT: '3s' } },
   { name: 'positions', tell: tell(steps, WIDE) },
+];
+// What the page looks like, on all sizes of screen.
+const SCREENS = [
+  { name: 'looks', tell: ({ browser, gateway }) => looks(browser, gateway.url, SHOTS), settings: beatsEvery('1s') },
   { name: 'docs', tell: ({ browser, gateway }) => documents(browser, gateway.url, SHOTS) },
   { name: 'phone-screen', tell: tell(screenSteps, NARROW), settings: beatsEvery('1s') },
   { name: 'screen', tell: tell(screenSteps, SMALLER), settings: beatsEvery('1s') },
 ];
-// node tests/browser/run.mjs NAME … tells these alone.
-const chosen = process.argv.slice(2);
+// node tests/browser/run.mjs NAME … tells these alone; `stories` and `screens` stand for all of one list.
+const LISTS = { stories: STORIES, screens: SCREENS };
+const ALL = Object.values(LISTS).flat();
+const named = process.argv.slice(2).map((name) => LISTS[name] ?? ALL.filter((story) => story.name === name));
+assert.ok(named.every((stories) => stories.length > 0), `a story of these is unknown: ${process.argv.slice(2)}`);
+const chosen = named.length > 0 ? named.flat() : ALL;
 
 const scratch = mkdtempSync(join(tmpdir(), 'heartline-browser-'));
 const gateways = [];
@@ -61,7 +68,7 @@ let browser;
 
 async function main() {
   browser = await launch();
-  const left = STORIES.filter(({ name }) => chosen.length === 0 || chosen.includes(name));
+  const left = [...chosen];
   const tellOn = async () => {
     for (let story = left.shift(); story; story = left.shift()) await begin(story).catch(complain);
   };

@@ -19,8 +19,8 @@ const WATCHING_MS = [20_000, 90_000];
 const PAUSED_MS = [1_000, 5_000];
 /** A viewer drags the seek bar: so many seeks at once. */
 const SCRUBS = 10;
-/** How long one that leaves waits for the ack of its last beat. */
-const FAREWELL_MS_MAX = 5_000;
+/** How long one that leaves waits for the ack of its last beat: long, since a busy server may hold it back. */
+const FAREWELL_MS_MAX = 30_000;
 
 export class Bot {
   #client;
