@@ -34,6 +34,7 @@ mod notices;
 mod operator;
 mod outbox;
 mod peers;
+pub mod rebuild;
 mod reload;
 mod rewards;
 pub mod role;
@@ -167,7 +168,7 @@ fn build(
     let kept_views = statistics.as_ref().map(Statistics::views).or(hot.views);
     let derived = statistics.as_ref().map(Statistics::derived).or(hot.derived);
     let views_rule = kept_views.as_ref().and_then(|_| config.views.rule());
-    let calendar = Calendar::open(&config.rewards, views_rule, hot.calendar.clone(), &clock)?;
+    let calendar = Calendar::open(&config.rewards, views_rule, hot.calendar.clone(), hot.rebuilt_at, &clock)?;
     let rewards_clock = RewardsClock { today: calendar.today.clone(), clock: clock.clone() };
     let Bus { bus, positions, tail, logs } = events::build(config, clock.clone(), stop.clone(), parts)?;
     let Hot { store, outbox, notices, channel, gateways, .. } = hot;

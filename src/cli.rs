@@ -6,6 +6,7 @@ pub mod events;
 pub mod gateway;
 pub mod health;
 pub mod history;
+pub mod rebuild;
 pub mod reload;
 pub mod subscribers;
 pub mod transfer;
@@ -20,6 +21,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::app::role::Role;
 use crate::cli::conformance::ConformanceArgs;
 use crate::cli::history::HistoryArgs;
+use crate::cli::rebuild::RebuildArgs;
 use crate::cli::subscribers::SubscribersCommand;
 use crate::cli::transfer::export::ExportArgs;
 use crate::cli::transfer::import::ImportArgs;
@@ -56,6 +58,9 @@ pub enum Command {
     /// Prepare a new Redis (redis.url): write the keys that identify it as this deployment's. Run it once. Safe to
     /// re-run; never overwrites existing keys.
     Init,
+    /// After Redis was lost: prepare the empty Redis for a new deployment, whose users are read from the history store when
+    /// they come back. Safe to re-run after an interruption. See docs/history.md, "A lost Redis".
+    Rebuild(RebuildArgs),
     /// Print a token for a user or a service, signed with the gateway's key. Never makes a key.
     Token {
         /// User id.

@@ -8,6 +8,7 @@ use clap::Parser;
 use heartline::app;
 use heartline::app::LookError;
 use heartline::app::Serving;
+use heartline::app::rebuild::RebuildError;
 use heartline::app::role::Role;
 use heartline::cli::clock as clock_command;
 use heartline::cli::conformance::{self as conformance_command, ConformanceError};
@@ -15,6 +16,7 @@ use heartline::cli::events::{self, EventsOptions};
 use heartline::cli::gateway::GatewayError;
 use heartline::cli::health;
 use heartline::cli::history;
+use heartline::cli::rebuild::{self as rebuild_command, RebuildArgs};
 use heartline::cli::reload;
 use heartline::cli::subscribers;
 use heartline::cli::transfer::TransferError;
@@ -54,6 +56,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command.unwrap_or(Command::Serve { role: Role::All, accept_settings: false }) {
         Command::Serve { role, accept_settings } => serve(file, role, accept_settings),
         Command::Init => init(&Config::load(file)?),
+        Command::Rebuild(args) => rebuild(&Config::load(file)?, &args),
         Command::Token { mid, service, scope, ttl } => {
             let scope = scope.join(" ");
             let now = clock::wall();
@@ -119,6 +122,13 @@ fn init(config: &Config) -> Result<(), Failure> {
     let prepared = app::fleet::prepare(config).map_err(Failure::Prepare);
     log.write_last_lines();
     print(&format!("{}\n", prepared?))
+}
+
+fn rebuild(config: &Config, args: &RebuildArgs) -> Result<(), Failure> {
+    let log = config.log.start().map_err(Failure::Log)?;
+    let rebuilt = rebuild_command::run(config, args);
+    log.write_last_lines();
+    Ok(rebuilt?)
 }
 
 fn check_config(file: Option<&Path>, role: Role, strict: bool) -> Result<(), Failure> {
@@ -197,6 +207,8 @@ enum Failure {
     #[error(transparent)]
     Prepare(app::StartError),
     #[error(transparent)]
+    Rebuild(#[from] RebuildError),
+    #[error(transparent)]
     Gateway(#[from] GatewayError),
     #[error(transparent)]
     Look(#[from] LookError),
@@ -233,6 +245,7 @@ impl Failure {
             Failure::Key(_) => 73,
             Failure::Prepare(error) | Failure::Serve(error) => error.exit_code(),
             Failure::Log(_) | Failure::Signals(_) => 71,
+            Failure::Rebuild(error) => error.exit_code(),
             Failure::Gateway(error) => error.exit_code(),
             Failure::Look(error) => error.exit_code(),
             Failure::Transfer(error) => error.exit_code(),

@@ -8,6 +8,7 @@ mod error;
 mod history_packs;
 mod history_trim;
 pub(super) mod job;
+pub mod rebuild;
 mod shared;
 mod sockless;
 mod statistics;

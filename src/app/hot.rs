@@ -38,6 +38,8 @@ pub(super) struct Hot {
     /// The server's clock begins no earlier, milliseconds since 1970.
     pub clock_floor: u64,
     pub calendar: Option<StoredCalendar>,
+    /// When the store was rebuilt after a loss, milliseconds since 1970; `None`: it never was.
+    pub rebuilt_at: Option<u64>,
     pub views: Option<Arc<dyn Views>>,
     pub direct: Direct,
     pub derived: Option<Derived>,
@@ -84,6 +86,7 @@ impl Hot {
             channel: Arc::new(Alone),
             clock_floor: store.clock_floor(),
             calendar: store.calendar().cloned(),
+            rebuilt_at: None,
             views: Some(store.clone()),
             direct: Direct { counters: direct, worker: None },
             derived: Some(Derived { counters: Arc::new(derived), metrics }),

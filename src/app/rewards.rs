@@ -16,13 +16,17 @@ use domain::rewards::metrics::{Metrics, ViewsByPlayback};
 use domain::rewards::today::Today;
 use domain::time::clock::Clock;
 use model::rewards::calendar::StoredCalendar;
+use model::rewards::day::Day;
 use model::rewards::rule::{RewardRule, Rules};
+use model::rewards::zone::Zone;
 use model::shard::Shards;
 
 /// The reward day, and the rules.
 pub(super) struct Calendar {
     pub rules: Arc<Rules>,
     pub today: Arc<Today>,
+    /// On which the store was lost.
+    lost_day: Option<Day>,
 }
 
 pub(super) struct Rewards {
@@ -32,16 +36,19 @@ pub(super) struct Rewards {
 }
 
 impl Calendar {
-    /// `views`: the rule that counts views, if there is one.
+    /// `views`: the rule that counts views, if there is one. `rebuilt_at`: when the store was rebuilt after a loss,
+    /// milliseconds since 1970, if it was.
     pub fn open(
         config: &RewardsConfig,
         views: Option<RewardRule>,
         stored: Option<StoredCalendar>,
+        rebuilt_at: Option<u64>,
         clock: &Clock,
     ) -> Result<Self, StartError> {
         let rules = Arc::new(config.rules().and(views));
         let today = Arc::new(Today::open(&config.zone, rules.clone(), stored, clock.now())?);
-        Ok(Calendar { rules, today })
+        let zone = Zone::named(&config.zone)?;
+        Ok(Calendar { rules, today, lost_day: rebuilt_at.map(|at| zone.day(at)) })
     }
 }
 
@@ -50,7 +57,7 @@ impl Rewards {
     pub fn build(
         config: &RewardsConfig,
         stores: &Stores,
-        Calendar { rules, today }: Calendar,
+        Calendar { rules, today, lost_day }: Calendar,
         notify: Arc<RelayNotify>,
         views: ViewsByPlayback,
         common: &Common,
@@ -69,6 +76,7 @@ impl Rewards {
             outbox_max: config.outbox,
             notify,
             metrics: metrics.clone(),
+            lost_day,
         };
         let connect_lookup = Arc::new(ConnectLookup {
             store: stores.hot.clone(),
@@ -78,6 +86,7 @@ impl Rewards {
             memory: memory.clone(),
             metrics,
             reads: common.reads.clone(),
+            cold: common.cold.clone(),
         });
         let filled = filling::fill(memory.clone(), stores.hot.clone(), today, clock.clone());
         assembly.background.push(Box::pin(filled));

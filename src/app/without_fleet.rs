@@ -84,6 +84,17 @@ pub fn prepare(_: &Config) -> Result<String, StartError> {
     not_built()
 }
 
+pub mod rebuild {
+    //! There is no store that could be rebuilt.
+
+    use super::super::rebuild::{RebuildError, RebuildOptions, Told};
+    use crate::config::Config;
+
+    pub fn rebuild(_: &Config, _: RebuildOptions, _: &mut dyn FnMut(Told)) -> Result<(), RebuildError> {
+        Ok(super::not_built()?)
+    }
+}
+
 pub(super) fn open_hot(_: &Config, _: bool) -> Result<(Hot, Shared), StartError> {
     not_built()
 }

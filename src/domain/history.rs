@@ -15,7 +15,7 @@ use model::page::{ListRequest, Page};
 use model::reading::Reading;
 use model::recording::Switch;
 use model::rows_read::RowsRead;
-use storage::hot_store::{Found, Positions};
+use storage::hot_store::{Found, Positions, StoreError};
 
 /// How long a read waits for the commit of beats that other connections hold. After it, the stored state is read.
 const HELD_MAX: Duration = Duration::from_secs(1);
@@ -93,6 +93,14 @@ impl History {
 
     /// The newest switch of the user's recording.
     pub async fn last_switch(&self, user: UserId) -> Result<Option<Switch>, Unavailable> {
-        self.reads.recording.in_time(self.store.last_switch(user)).await
+        let switch = async {
+            if let Some(cold) = &self.cold
+                && !cold.make_known(user).await?
+            {
+                return Err(StoreError::Away("the history store, which alone knows the user, is away".to_owned()));
+            }
+            self.store.last_switch(user).await
+        };
+        self.reads.recording.in_time(switch).await
     }
 }

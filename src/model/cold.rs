@@ -1,4 +1,4 @@
-//! Contents whose rows have left the hot store, and are only in the history store.
+//! Contents whose rows have left the hot store, or were lost with it, and are only in the history store.
 
 use super::forgetting::{ContentRow, Tombstone};
 use super::ids::Content;
@@ -31,9 +31,19 @@ pub struct ColdRows {
 }
 
 impl ColdMark {
+    /// Stands for a user of whom a rebuilt hot store has read nothing yet: any content may be in the history store.
+    pub const UNREAD: Self = ColdMark { floor: u64::MAX, trimmed: Version::NONE };
+
     /// Whether nothing that has left the hot store can be returned by a read any more.
     pub fn is_void(&self, watermark: u64, horizon: u64) -> bool {
         self.floor <= watermark || self.floor < horizon
+    }
+}
+
+impl ColdContents {
+    /// The user has to be read before anything is decided.
+    pub fn of_unread() -> Self {
+        ColdContents { mark: ColdMark::UNREAD, contents: Vec::new() }
     }
 }
 

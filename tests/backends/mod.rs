@@ -35,6 +35,7 @@ mod redis_looks;
 mod redis_owner_faults;
 mod redis_owner_queues;
 mod redis_owner_search;
+mod redis_rebuild;
 mod redis_slots;
 mod redis_store;
 mod redis_trim;

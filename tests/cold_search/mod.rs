@@ -1,5 +1,5 @@
 //! Rows leave a hot store for a history store, packs arrive late and twice, late beats and deletes come for what has
-//! left, users clear, pause and erase. Whatever is decided and read is held to a store that nothing leaves.
+//! left, users clear, pause and erase, the hot store is lost and rebuilt. Whatever is decided and read is held to a store that nothing leaves.
 
 mod change;
 mod world;

@@ -1,4 +1,5 @@
-//! One run: two gateways on one store, a packer, a trimmer and a history store, one step after the other in any order.
+//! One run: two gateways on one store, a packer, a trimmer and a history store, one step after the other in any order. In
+//! some runs the store is lost now and then.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -6,7 +7,7 @@ use std::time::Duration;
 
 use heartline::domain::history_trim::compare::{Found, compare};
 use heartline::model::change::{Action, Change, Outcome};
-use heartline::model::cold::{ColdContents, ColdRows};
+use heartline::model::cold::{ColdContents, ColdMark, ColdRows};
 use heartline::model::forgetting::ContentRow;
 use heartline::model::ids::Content;
 use heartline::model::ids::UserId;
@@ -19,8 +20,8 @@ use heartline::model::version::Version;
 use heartline::storage::history_store::{HistoryStore, HistoryUser};
 use heartline::storage::hot_store::cold_filter::ColdFilter;
 use heartline::storage::hot_store::optimistic::{
-    Applied, Apply, Limits, ListedUser, Load, Loaded, Need, Optimistic, TokenSource, UserStore, read_at_once,
-    read_listed, trim, unlist,
+    Applied, Apply, Limits, ListedUser, Load, Loaded, Need, Optimistic, TokenSource, UserStore, Write, make_head,
+    read_at_once, read_listed, trim, unlist,
 };
 use heartline::storage::hot_store::{Group, StoreError};
 use rand::rngs::SmallRng;
@@ -35,11 +36,14 @@ use crate::history_store::words::{Backend, wall};
 
 const HOUR: u64 = 3_600_000;
 const RETENTION: Retention = Retention::of(Duration::from_hours(240));
-const LIMITS: Limits = Limits { retention: RETENTION, contents_max: 100, history_interval: Some(1_000) };
 
 pub struct World<B> {
     store: Arc<B>,
+    /// The store may be lost: an absent head means that the history store has to be read.
+    is_rebuilt: bool,
     gateways: Vec<Optimistic<Common<B>>>,
+    /// Gateways that were ever started.
+    started: u64,
     packing: TokenSource,
     truth: Truth,
     history: History,
@@ -63,6 +67,8 @@ pub struct Seen {
     cold_changes: usize,
     read_from_history: usize,
     trims_refused: usize,
+    lost: usize,
+    heads_made: usize,
 }
 
 impl Seen {
@@ -71,13 +77,15 @@ impl Seen {
         self.cold_changes += other.cold_changes;
         self.read_from_history += other.read_from_history;
         self.trims_refused += other.trims_refused;
+        self.lost += other.lost;
+        self.heads_made += other.heads_made;
     }
 
     /// A search that meets nothing proves nothing.
     pub fn check(&self) {
-        let Seen { trimmed, cold_changes, read_from_history, trims_refused } = self;
-        let least = [trimmed, cold_changes, read_from_history, trims_refused].into_iter().min();
-        assert!(least.is_some_and(|least| *least > 0), "{trimmed} {cold_changes} {read_from_history} {trims_refused}");
+        let Seen { trimmed, cold_changes, read_from_history, trims_refused, lost, heads_made } = *self;
+        let all = [trimmed, cold_changes, read_from_history, trims_refused, lost, heads_made];
+        assert!(all.iter().all(|seen| *seen > 0), "{all:?}");
     }
 }
 
@@ -91,6 +99,8 @@ struct Late {
     change: Change,
     wanted: ColdContents,
     rows: Option<ColdRows>,
+    /// All of the user, if no head was there.
+    history: Option<HistoryUser>,
 }
 
 /// The store as each gateway has it.
@@ -112,18 +122,16 @@ impl<B: UserStore> UserStore for Common<B> {
 
 impl<B: UserStore> World<B> {
     pub fn new(seed: u64, store: B) -> Self {
-        let store = Arc::new(store);
-        let gateway = |number| {
-            let heads = NonZeroUsize::new(2).unwrap();
-            Optimistic::new(Common(store.clone()), LIMITS, TokenSource::new(number), heads)
-        };
-        World {
-            gateways: (1..=2).map(gateway).collect(),
-            store,
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut world = World {
+            gateways: Vec::new(),
+            started: 0,
+            is_rebuilt: rng.random_bool(0.3),
+            store: Arc::new(store),
             packing: TokenSource::new(9),
             truth: Truth::new(TruthLimits { retention_ms: 240 * HOUR, records_per_user: 100 }),
             history: History::open(RETENTION),
-            rng: SmallRng::seed_from_u64(seed),
+            rng,
             // The history store expires what it has by the wall clock, too.
             now: wall() - 100 * HOUR,
             moments: Vec::new(),
@@ -133,16 +141,41 @@ impl<B: UserStore> World<B> {
             late: Vec::new(),
             trace: Vec::new(),
             seen: Seen::default(),
-        }
+        };
+        world.start_gateways();
+        world
+    }
+
+    fn start_gateways(&mut self) {
+        let limits = Limits {
+            retention: RETENTION,
+            contents_max: 100,
+            history_interval: Some(1_000),
+            is_rebuilt: self.is_rebuilt,
+        };
+        let heads = NonZeroUsize::new(2).unwrap();
+        let numbers = self.started + 10..self.started + 12;
+        self.started += 2;
+        let common = || Common(self.store.clone());
+        let gateways = numbers.map(|number| Optimistic::new(common(), limits, TokenSource::new(number), heads));
+        self.gateways = gateways.collect();
     }
 
     pub async fn run(&mut self, steps: usize) -> Result<(), String> {
         // In some runs there is time for trims, and in others they are mostly refused.
         let (calm, quick) = (self.rng.random_range(0..34), self.rng.random_bool(0.5));
         for _ in 0..steps {
+            if self.rng.random_bool(0.5) {
+                self.read_unread().await?;
+            }
             match self.rng.random_range(calm..100) {
                 0..34 => {
-                    let change = change::any(&mut self.rng, self.now, RETENTION.horizon(self.now), &self.moments);
+                    let mut change = change::any(&mut self.rng, self.now, RETENTION.horizon(self.now), &self.moments);
+                    if let Action::Erase { at } = &mut change.action {
+                        // A store that was lost does not recognize a repetition.
+                        self.now += 1;
+                        *at = self.now;
+                    }
                     self.moments.push(change::moment(&change));
                     self.commit(change, None).await?;
                 }
@@ -162,6 +195,7 @@ impl<B: UserStore> World<B> {
                 86..89 => self.go_on_with_late().await?,
                 89..91 => self.overtake_late().await?,
                 91..93 => self.commit(Change { user: USER, action: Action::Prune { horizon: u64::MAX } }, None).await?,
+                93 if self.is_rebuilt => self.lose().await,
                 93..97 => {
                     self.now += [1, 1_000, 60_000, HOUR, HOUR, 26 * HOUR, 80 * HOUR].choose(&mut self.rng).unwrap()
                 }
@@ -181,7 +215,7 @@ impl<B: UserStore> World<B> {
         self.trace.push(format!("{}: gateway {index}: {:?}: {outcome:?}", self.now, change.action));
         if let Outcome::Cold(wanted) = outcome {
             self.seen.cold_changes += 1;
-            self.late.push(Late { change, wanted: (**wanted).clone(), rows: None });
+            self.late.push(Late { change, wanted: (**wanted).clone(), rows: None, history: None });
             return Ok(());
         }
         let truth = self.truth.commit(self.now, &Rewarding::none(), std::slice::from_ref(&change));
@@ -233,6 +267,26 @@ impl<B: UserStore> World<B> {
         }
     }
 
+    /// The store loses everything after it was carried, and its gateways have ended.
+    async fn lose(&mut self) {
+        self.carry().await;
+        let user = read_at_once(&*self.store, USER).await.unwrap();
+        if !user.is_carried() {
+            return;
+        }
+        let load = Load { user: USER, needs: vec![Need::Head] };
+        let expected = self.store.load(&[load]).await.unwrap().remove(0).head.flatten();
+        let (writes, generations) = (vec![Write::RemoveUser], self.store.generations());
+        let apply = Apply { user: USER, expected, head: None, writes, news: false, generations };
+        self.store.apply(&[&apply]).await.unwrap();
+        self.trace.push(format!("{}: lost", self.now));
+        self.seen.lost += 1;
+        self.start_gateways();
+        self.trimming = None;
+        // Clients send again what was not acked.
+        self.late.iter_mut().for_each(|late| (late.rows, late.history) = (None, None));
+    }
+
     async fn begin_trim(&mut self) {
         let hot = read_at_once(&*self.store, USER).await.unwrap();
         if hot.is_carried() {
@@ -273,6 +327,9 @@ impl<B: UserStore> World<B> {
         let index = self.rng.random_range(0..self.late.len());
         let history = self.history.read(USER, self.now).await.unwrap();
         let late = &mut self.late[index];
+        if late.wanted.mark == ColdMark::UNREAD {
+            return Ok(());
+        }
         if late.rows.is_none() {
             let row = |content: &Content| (*content, row_of(&history, *content).map(ContentRow::of_packed));
             let rows = late.wanted.contents.iter().map(row).collect();
@@ -280,11 +337,32 @@ impl<B: UserStore> World<B> {
             return Ok(());
         }
         let Late { change, rows, .. } = self.late.remove(index);
+        self.commit_again(change, rows).await
+    }
+
+    async fn commit_again(&mut self, change: Change, rows: Option<ColdRows>) -> Result<(), String> {
         // Too old to be admitted by now.
         if change::moment(&change) < RETENTION.horizon(self.now) {
             return Ok(());
         }
         self.commit(change, rows).await
+    }
+
+    /// Reads what a head is made from, or makes it and commits what waits for it.
+    async fn read_unread(&mut self) -> Result<(), String> {
+        let unread = self.late.iter().enumerate().filter(|(_, late)| late.wanted.mark == ColdMark::UNREAD);
+        let unread: Vec<usize> = unread.map(|(index, _)| index).collect();
+        let Some(index) = unread.choose(&mut self.rng).copied() else { return Ok(()) };
+        let history = self.history.read(USER, self.now).await.unwrap();
+        let Some(read) = self.late[index].history.take() else {
+            self.late[index].history = Some(history);
+            return Ok(());
+        };
+        let made = make_head(&*self.store, &self.packing, USER, &read, RETENTION, self.now).await.unwrap();
+        self.trace.push(format!("{}: head made: {made:?}", self.now));
+        self.seen.heads_made += usize::from(made.is_some());
+        let Late { change, .. } = self.late.remove(index);
+        self.commit_again(change, None).await
     }
 
     /// A newer beat of what a late change is about is committed, carried and trimmed, after its row was read.
@@ -307,11 +385,13 @@ impl<B: UserStore> World<B> {
     async fn check(&mut self) -> Result<(), String> {
         let needs = [vec![Need::Head, Need::ColdFilter], contents().into_iter().map(Need::Row).collect()].concat();
         let loaded = self.store.load(&[Load { user: USER, needs }]).await.unwrap().remove(0);
-        let head = loaded.head.flatten().unwrap_or_default();
+        let head = loaded.head.flatten();
+        let unread = head.is_none() && self.is_rebuilt;
+        let head = head.unwrap_or_default();
         let horizon = RETENTION.horizon(self.now);
         let history = self.history.read(USER, self.now).await.unwrap();
         let filter = loaded.cold_filter.flatten();
-        let mark = head.cold_mark(horizon);
+        let mark = if unread { Some(ColdMark::UNREAD) } else { head.cold_mark(horizon) };
         for (content, row) in &loaded.rows {
             let current = head.current.as_ref().filter(|(current, _)| current == content);
             let hot = current.map(|(_, row)| row.row.clone()).or(row.as_ref().map(|row| row.row.clone()));

@@ -141,6 +141,7 @@ fn judge(store: Arc<RedisStore>, clock: &Clock, registry: &mut Registry) -> Judg
         notify: Arc::default(),
         metrics: RewardMetrics::new(&rules, Default::default(), registry),
         rules,
+        lost_day: None,
     }
 }
 

@@ -232,5 +232,6 @@ fn connect_lookup(
         metrics: RewardMetrics::new(&rules, Default::default(), registry),
         reads: store_reads,
         rules,
+        cold: None,
     })
 }

@@ -1,4 +1,4 @@
-//! `heartline health` and `heartline hash`.
+//! `heartline health`, `heartline hash`, and `heartline rebuild` where there is nothing to rebuild.
 
 use serde_json::json;
 
@@ -44,4 +44,12 @@ async fn the_hash_of_a_user_is_that_of_the_log() {
     let said = String::from_utf8(output.stderr).expect("UTF-8");
     assert_eq!((output.status.code(), said.lines().count()), (Some(78), 1), "{said}");
     assert!(said.contains("log.mid_key"), "{said}");
+}
+
+#[test]
+fn a_hot_store_without_a_history_store_cannot_be_rebuilt() {
+    let output = run(&["rebuild", "--dry-run"], &[]);
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(78), "{said}");
+    assert!(said.contains("store.hot_store and history.store"), "{said}");
 }

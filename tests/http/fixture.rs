@@ -289,9 +289,10 @@ fn no_rewards(
         outbox_max: 0,
         notify: Arc::default(),
         metrics: metrics.clone(),
+        lost_day: None,
     };
     let (store, clock, reads) = (store.clone(), clock.clone(), StoreReads::new(registry));
-    (judge, ConnectLookup { store, clock, rules, today, memory, metrics, reads })
+    (judge, ConnectLookup { store, clock, rules, today, memory, metrics, reads, cold: None })
 }
 
 /// What commits, how changes get there, and how answers come back.

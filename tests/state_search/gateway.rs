@@ -48,6 +48,7 @@ impl Gateway {
             retention: scenario.limits.retention(),
             contents_max: scenario.limits.records_per_user,
             history_interval: scenario.carries(number).then_some(INTERVAL_MS),
+            is_rebuilt: false,
         };
         let heads = NonZeroUsize::new(scenario.heads).unwrap();
         let users = Optimistic::new(line, limits, TokenSource::new(number as u64), heads);

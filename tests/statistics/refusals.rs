@@ -1,6 +1,6 @@
 //! What is wrong with a MongoDB is said at the start, with what mends it.
 
-use heartline::storage_mongodb::{Metrics, MongoStatistics};
+use heartline::storage_mongodb::{Metrics, MongoStatistics, Owner};
 use mongodb::IndexModel;
 use mongodb::bson::{Document, doc};
 use mongodb::options::IndexOptions;
@@ -23,6 +23,23 @@ fn a_database_belongs_to_the_first_deployment() {
     has((refused.exit_code(), refused.to_string()), &words);
     let found = database.look(async |database| database.collection::<Document>("meta").find_one(doc! {}).await);
     assert_eq!(found, Some(doc! { "_id": "deployment", "deployment": DEPLOYMENT, "format": 1 }));
+}
+
+#[test]
+#[ignore = "needs MongoDB's protocol: tests/run statistics"]
+fn a_database_is_handed_over_to_the_deployment_after_a_loss() {
+    let database = OnMongo::new();
+    let owner = || wait(Owner::read(&database.settings)).expect("it answers");
+    assert_eq!(owner(), Owner::default());
+    let store = database.open();
+    write(&store, &flight(1, &[counter(3, "all", &[], 5), counter(12, "all", &[], 5), views(1, 7)]));
+    assert_eq!(owner(), Owner { deployment: Some(DEPLOYMENT.to_owned()), generations: vec![3, 12] });
+    for _ in 0..2 {
+        wait(Owner::hand_over(&database.settings, "0000")).expect("it answers");
+    }
+    let next = MongoStatistics::open(&database.settings, "0000", Metrics::default()).expect("it owns the database");
+    assert_eq!(totals(&next, &[1]), [7]);
+    has(database.refusal(), &["belongs to the deployment \"0000\""]);
 }
 
 #[test]

@@ -15,6 +15,7 @@ use model::retention::Retention;
 use storage::history_store::HistoryAway;
 use storage::history_store::config::{HistoryConfig, Trim};
 use storage::hot_store::trim_users::TrimUsers;
+use storage::hot_store::unread_users::ColdUsers;
 
 /// Each user is compared once in this share of `history.hot_idle`, within these limits.
 const LOOKS_IN_IDLE: u32 = 30;
@@ -26,7 +27,7 @@ const GRACE_INTERVALS: u32 = 10;
 /// The reader of records that have left the hot store. It is needed with any `history.trim`: rows may have left earlier.
 pub(super) fn cold_reader(
     config: &Config,
-    store: Arc<dyn TrimUsers>,
+    store: Arc<dyn ColdUsers>,
     clock: Arc<Clock>,
     assembly: &mut Assembly,
 ) -> Option<Arc<ColdReader>> {
@@ -34,7 +35,7 @@ pub(super) fn cold_reader(
         return None;
     }
     let history = HistoryHandle::new(opener(config));
-    if config.history.trim == Trim::On {
+    if config.history.trim == Trim::On || store.rebuilt_at().is_some() {
         // The first reader would have to wait for it.
         let history = history.clone();
         assembly.background.push(Box::pin(async move { drop(history.get().await) }));

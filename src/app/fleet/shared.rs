@@ -87,6 +87,11 @@ pub(in super::super) fn open_hot(config: &Config, accept_settings: bool) -> Resu
     let logs_here = config.events.event_bus == event_bus::config::Backend::Embedded;
     let data_dir = logs_here.then(|| DataDir::take(&config.store.data_dir)).transpose()?;
     let redis = Redis::open(&config.redis)?;
+    if redis.rebuilt_at().is_some() && !config.history.is_kept() {
+        let why = "redis.url: this Redis was rebuilt from a history store, which alone has the records of users who were not \
+                   here since; set history.store as before";
+        return Err(StartError::Misfit(why.to_owned()));
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(StartError::Process)?;
     let settings = FleetSettings::new(redis.clone(), config.alike.clone());
@@ -106,6 +111,7 @@ pub(in super::super) fn open_hot(config: &Config, accept_settings: bool) -> Resu
         // The clock is held against that of Redis.
         clock_floor: 0,
         calendar: store.calendar().cloned(),
+        rebuilt_at: redis.rebuilt_at(),
         views: None,
         direct: direct_counters(config, &redis, room, &store),
         derived: None,

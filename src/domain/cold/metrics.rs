@@ -49,12 +49,14 @@ pub struct Metrics {
     pub filter_misses: Counter,
     /// Changes that wait for the history store.
     pub late_changes: Gauge,
+    /// Users who were read for the first time after a rebuild.
+    pub heads_made: Counter,
 }
 
 impl Metrics {
     pub fn new(registry: &mut Registry) -> Arc<Self> {
         let metrics = Metrics::unregistered();
-        let Metrics { reads, seconds, filter_misses, late_changes } = metrics.clone();
+        let Metrics { reads, seconds, filter_misses, late_changes, heads_made } = metrics.clone();
         ColdOutcome::ALL.iter().for_each(|outcome| drop(reads.get_or_create(&Labels { outcome: outcome.word() })));
         let meaning = "Reads of records that have left the hot store, by outcome: read, kept (read in the last minute), away \
                        (answered with partial), refused (likewise, since the history store has not answered lately)";
@@ -68,6 +70,8 @@ impl Metrics {
         registry.register("cold_filter_misses", meaning, filter_misses);
         let meaning = "Late beats and deletes that wait until the history store was read";
         registry.register("late_changes", meaning, late_changes);
+        let meaning = "Users who were read from the history store for the first time since Redis was rebuilt";
+        registry.register("heads_made", meaning, heads_made);
         Arc::new(metrics)
     }
 
@@ -77,6 +81,7 @@ impl Metrics {
             seconds: Histogram::new([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0]),
             filter_misses: Counter::default(),
             late_changes: Gauge::default(),
+            heads_made: Counter::default(),
         }
     }
 

@@ -12,6 +12,9 @@
 //!
 //! Nothing that is read here goes back to the hot store. The rows of a user are kept for a minute. They hold as long as
 //! no more rows leave: a content that changes has a row in the hot store, which counts.
+//!
+//! After the hot store was lost and rebuilt, a user without a head was not read yet: reads go to the history store, and
+//! the first change waits until the head is made from one read of it.
 
 mod breaker;
 mod handle;

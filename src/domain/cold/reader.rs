@@ -25,7 +25,7 @@ use model::record::Record;
 use model::retention::Retention;
 use model::walk::{WalkRequest, Walked};
 use storage::history_store::{HistoryAway, HistoryUser};
-use storage::hot_store::trim_users::TrimUsers;
+use storage::hot_store::unread_users::ColdUsers;
 use storage::hot_store::{Found, StoreError};
 
 /// How long a read of single contents waits for the history store, and a list.
@@ -41,7 +41,7 @@ type Flight = Shared<BoxFuture<'static, Result<Arc<HistoryUser>, HistoryAway>>>;
 
 /// Must be used within a tokio runtime.
 pub struct ColdReader {
-    hot: Arc<dyn TrimUsers>,
+    hot: Arc<dyn ColdUsers>,
     history: Arc<HistoryHandle>,
     clock: Arc<Clock>,
     retention: Retention,
@@ -60,7 +60,7 @@ impl fmt::Debug for ColdReader {
 
 impl ColdReader {
     pub fn new(
-        hot: Arc<dyn TrimUsers>,
+        hot: Arc<dyn ColdUsers>,
         history: Arc<HistoryHandle>,
         clock: Arc<Clock>,
         retention: Retention,
@@ -80,10 +80,12 @@ impl ColdReader {
         let Some(history) = self.read(user, cold.mark, GET_MAX).await else {
             return Found { partial: true, ..found };
         };
+        let oldest_live = cold.oldest_live.max(oldest_kept(&history));
         for index in cold.indices {
             let row = row(&history, contents[index]);
-            self.metrics.filter_misses.inc_by(u64::from(row.is_none()));
-            found.records[index] = row.and_then(|row| live(row, cold.oldest_live));
+            // Without a head there is no filter.
+            self.metrics.filter_misses.inc_by(u64::from(row.is_none() && cold.mark != ColdMark::UNREAD));
+            found.records[index] = row.and_then(|row| live(row, oldest_live));
         }
         found
     }
@@ -120,16 +122,64 @@ impl ColdReader {
         // The hot store first: what leaves it afterwards is in the history store.
         let hot = self.hot.read_at_once(user).await?;
         let horizon = self.retention.horizon(self.clock.now());
-        let history = match hot.cold_mark(horizon) {
+        let mark = match hot.token() {
+            None if self.hot.rebuilt_at().is_some() => Some(ColdMark::UNREAD),
+            _ => hot.cold_mark(horizon),
+        };
+        let history = match mark {
             Some(mark) => self.read(user, mark, LIST_MAX).await,
             None => Some(Arc::default()),
         };
-        let oldest_live = hot.oldest_live(horizon);
-        Ok(history.map(|history| Both { hot: hot.pack().rows, history, oldest_live }))
+        let rows = hot.pack().rows;
+        Ok(history.map(|history| {
+            let oldest_live = hot.oldest_live(horizon).max(oldest_kept(&history));
+            Both { hot: rows, history, oldest_live }
+        }))
+    }
+
+    /// Makes the head of a user who was not read yet since the hot store was rebuilt, if the history store has anything of the
+    /// user. False: it is away, and nothing is known of the user.
+    pub async fn make_known(self: &Arc<Self>, user: UserId) -> Result<bool, StoreError> {
+        if self.hot.rebuilt_at().is_none() || !self.hot.is_unread(user).await? {
+            return Ok(true);
+        }
+        match self.read(user, ColdMark::UNREAD, GET_MAX).await {
+            None => Ok(false),
+            // A new user takes no room before the first change.
+            Some(history) if *history == HistoryUser::default() => Ok(true),
+            Some(history) => self.make_head(user, history).await.map(|()| true),
+        }
+    }
+
+    async fn make_head(&self, user: UserId, history: Arc<HistoryUser>) -> Result<(), StoreError> {
+        let made = self.hot.make_head(user, history.clone(), self.clock.now()).await?;
+        if let Some(mark) = made {
+            self.metrics.heads_made.inc();
+            // Late beats need the rows next.
+            self.kept.lock().put(user, mark, history, Instant::now().into_std());
+        }
+        Ok(())
+    }
+
+    /// Waits until the head of the user is made, however long either store is away.
+    async fn head_made(self: &Arc<Self>, user: UserId) {
+        let mut again = AGAIN;
+        loop {
+            if let Some(history) = self.read(user, ColdMark::UNREAD, FLIGHT_MAX).await
+                && self.make_head(user, history).await.is_ok()
+            {
+                return;
+            }
+            sleep(again.failed()).await;
+        }
     }
 
     /// Waits until the contents are read, however long the history store is away.
     pub async fn rows(self: &Arc<Self>, user: UserId, wanted: &ColdContents) -> ColdRows {
+        if wanted.mark == ColdMark::UNREAD {
+            self.head_made(user).await;
+            return ColdRows { mark: wanted.mark, rows: Vec::new() };
+        }
         let mut again = AGAIN;
         let history = loop {
             match self.read(user, wanted.mark, FLIGHT_MAX).await {
@@ -229,6 +279,11 @@ impl ColdReader {
             _ => {}
         }
     }
+}
+
+/// The oldest moment that a clear has left, if the hot store does not know of it. Milliseconds.
+fn oldest_kept(history: &HistoryUser) -> u64 {
+    history.forgetting.as_ref().map_or(0, |told| told.watermark.saturating_add(1))
 }
 
 fn row(history: &HistoryUser, content: Content) -> Option<&PackedRow> {

@@ -14,9 +14,9 @@ use super::{ColdReader, HistoryHandle};
 use crate::history_packs::fixture::rows_at;
 use crate::time::clock::{self, Clock};
 use model::cold::{ColdContents, ColdMark};
-use model::forgetting::{ContentRow, Tombstone};
+use model::forgetting::{ContentRow, Tombstone, UserRow};
 use model::ids::{Content, UserId};
-use model::pack::{PackedRow, UserPack};
+use model::pack::{PackedForgetting, PackedRow, UserPack};
 use model::page::{Page, PageRequest};
 use model::retention::Retention;
 use model::shard::{Region, Shard};
@@ -25,6 +25,7 @@ use model::walk::{WalkRequest, Walked};
 use storage::history_store::{Answer as HistoryAnswer, HistoryAway, HistoryStore, HistoryUser};
 use storage::hot_store::optimistic::{Head, Token, Trimmed};
 use storage::hot_store::trim_users::{BeyondPage, HotBounds, Trim, TrimUsers};
+use storage::hot_store::unread_users::UnreadUsers;
 use storage::hot_store::{Answer, Found, FoundCold, ListedUser, StoreError};
 use storage::turn::Turn;
 
@@ -56,6 +57,11 @@ struct Scene {
     history: Mutex<Vec<PackedRow>>,
     health: Mutex<Health>,
     reads: AtomicUsize,
+    rebuilt_at: Mutex<Option<u64>>,
+    /// The watermark in the history store.
+    cleared: Mutex<u64>,
+    /// What the stores have after the next read of one of them.
+    then: Mutex<Option<(ListedUser, Vec<PackedRow>)>>,
 }
 
 impl Scene {
@@ -83,6 +89,14 @@ impl Scene {
         let clock = Arc::new(Clock::starting_at(0, Duration::MAX));
         let metrics = Arc::new(Metrics::unregistered());
         ColdReader::new(self.clone(), HistoryHandle::new(Box::new(open)), clock, RETENTION, metrics)
+    }
+
+    /// Rows leave the hot store between two reads.
+    fn was_read(&self) {
+        if let Some((hot, history)) = self.then.lock().take() {
+            *self.hot.lock() = Some(hot);
+            *self.history.lock() = history;
+        }
     }
 
     fn is(&self, health: Health) {
@@ -113,6 +127,7 @@ impl TrimUsers for Scene {
 
     fn read_at_once(&self, _: UserId) -> Answer<ListedUser> {
         let hot = self.hot.lock().clone().ok_or_else(|| StoreError::Away("refused".to_owned()));
+        self.was_read();
         Box::pin(ready(hot))
     }
 
@@ -129,6 +144,23 @@ impl TrimUsers for Scene {
     }
 }
 
+impl UnreadUsers for Scene {
+    fn rebuilt_at(&self) -> Option<u64> {
+        *self.rebuilt_at.lock()
+    }
+
+    fn is_unread(&self, _: UserId) -> Answer<bool> {
+        Box::pin(ready(Ok(self.hot.lock().as_ref().is_some_and(|hot| hot.token().is_none()))))
+    }
+
+    fn make_head(&self, _: UserId, history: Arc<HistoryUser>, _: u64) -> Answer<Option<ColdMark>> {
+        let floor = history.rows.iter().map(PackedRow::newest).max().unwrap_or(0);
+        let made = mark(floor, 77);
+        self.keep(BTreeMap::new(), made);
+        Box::pin(ready(Ok(Some(made))))
+    }
+}
+
 impl HistoryStore for Scene {
     fn write(&self, _: Arc<[UserPack]>, _: Option<Retention>, _: u64) -> HistoryAnswer<()> {
         unreachable!("nothing goes back")
@@ -137,6 +169,9 @@ impl HistoryStore for Scene {
     fn read(&self, _: UserId, _: u64) -> HistoryAnswer<HistoryUser> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         let (health, rows) = (*self.health.lock(), self.history.lock().clone());
+        let row = UserRow { watermark: *self.cleared.lock(), ..UserRow::default() };
+        let forgetting = PackedForgetting::of(&row, Version(1));
+        self.was_read();
         Box::pin(async move {
             match health {
                 Health::Well => {}
@@ -144,7 +179,7 @@ impl HistoryStore for Scene {
                 Health::Hangs => pending().await,
                 Health::Takes(time) => sleep(time).await,
             }
-            Ok(HistoryUser { forgetting: None, rows })
+            Ok(HistoryUser { forgetting, rows })
         })
     }
 }
@@ -248,6 +283,21 @@ async fn a_page_has_the_rows_of_both_stores_and_of_one_content_that_of_the_hot_s
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_row_that_leaves_between_two_reads_is_on_the_page() {
+    let scene = Arc::new(Scene::default());
+    let (newest, reader) = (scene.with_five(), scene.reader());
+    let all = std::mem::take(&mut *scene.history.lock());
+    scene.keep(rows_at(5, newest, 1_000), mark(newest, 1));
+    let token = Token { version: Version(2), writer: 1 };
+    let head = Head { token, cold: Some(mark(newest, 2)), ..Head::default() };
+    *scene.then.lock() = Some((ListedUser::new(USER, Some(Box::new(head)), BTreeMap::new()), all));
+    let request = PageRequest { limit: 9, after: None, kinds: Vec::new(), finished: None };
+    let page = Page { cold: Some(mark(newest, 1)), ..Page::default() };
+    let page = reader.page(USER, &request, page).await.expect("the hot store is there");
+    assert_eq!(page.records.len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_the_history_store_a_page_is_partial_and_a_hot_page_is_not() {
     let scene = Arc::new(Scene::default());
     let (newest, reader) = (scene.with_five(), scene.reader());
@@ -278,4 +328,62 @@ async fn a_late_change_waits_until_the_history_store_is_back() {
     assert!(waited < Duration::from_secs(5), "{waited:?} after it was back");
     let there = rows.rows.iter().map(|(content, row)| (content.oid, row.is_some())).collect::<Vec<_>>();
     assert_eq!((rows.mark, there), (wanted.mark, vec![(1, true), (9, false)]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_rebuilt_store_an_absent_head_is_read_once_and_made() {
+    let scene = Arc::new(Scene::default());
+    let (newest, reader) = (scene.with_five(), scene.reader());
+    *scene.hot.lock() = Some(ListedUser::new(USER, None, BTreeMap::new()));
+    assert!(reader.make_known(USER).await.expect("the hot store is there"), "it was never lost");
+    assert_eq!(scene.reads(), 0);
+    *scene.rebuilt_at.lock() = Some(1);
+    let request = PageRequest { limit: 9, after: None, kinds: Vec::new(), finished: None };
+    let page = Page { cold: Some(ColdMark::UNREAD), ..Page::default() };
+    let page = reader.page(USER, &request, page).await.expect("the hot store is there");
+    assert_eq!(page.records.len(), 5);
+    let rows = reader.rows(USER, &ColdContents::of_unread()).await;
+    assert_eq!((rows.mark, rows.rows.len()), (ColdMark::UNREAD, 0));
+    let wanted = ColdContents { mark: mark(newest, 77), contents: vec![content(1)] };
+    assert!(reader.rows(USER, &wanted).await.rows[0].1.is_some());
+    assert_eq!((scene.reads(), reader.metrics.heads_made.get()), (1, 1), "one read for all of it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_history_store_an_unread_user_is_not_known_and_a_change_waits() {
+    let scene = Arc::new(Scene::default());
+    let (_, reader) = (scene.with_five(), scene.reader());
+    *scene.hot.lock() = Some(ListedUser::new(USER, None, BTreeMap::new()));
+    *scene.rebuilt_at.lock() = Some(1);
+    scene.is(Health::Refuses);
+    assert!(!reader.make_known(USER).await.expect("the hot store is there"));
+    let back = async {
+        sleep(Duration::from_secs(60)).await;
+        scene.is(Health::Well);
+    };
+    let wanted = ColdContents::of_unread();
+    tokio::join!(reader.rows(USER, &wanted), back);
+    assert!(reader.make_known(USER).await.expect("the hot store is there"));
+    assert_eq!(reader.metrics.heads_made.get(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clear_that_only_the_history_store_knows_of_hides_what_it_covers() {
+    let scene = Arc::new(Scene::default());
+    let (newest, reader) = (scene.with_five(), scene.reader());
+    *scene.cleared.lock() = newest - 60_000;
+    let (contents, asked) = found(3, ColdMark::UNREAD, 0);
+    assert_eq!(ats(&reader.fill(USER, &contents, asked).await), [Some(newest), None, None]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_head_of_a_user_of_whom_nothing_is_known_is_made_by_the_first_change() {
+    let scene = Arc::new(Scene::default());
+    let reader = scene.reader();
+    *scene.hot.lock() = Some(ListedUser::new(USER, None, BTreeMap::new()));
+    *scene.rebuilt_at.lock() = Some(1);
+    assert!(reader.make_known(USER).await.expect("the hot store is there"));
+    assert_eq!(reader.metrics.heads_made.get(), 0, "a connection takes no room");
+    reader.rows(USER, &ColdContents::of_unread()).await;
+    assert_eq!((reader.metrics.heads_made.get(), scene.reads()), (1, 1));
 }

@@ -41,6 +41,10 @@ struct Scene {
     looked: Mutex<BTreeMap<Region, u64>>,
     history_is_away: AtomicBool,
     trims: AtomicBool,
+    /// Whether the filter of the last trim has this content.
+    filter_has: Mutex<BTreeMap<Content, bool>>,
+    /// The user in both stores after the next read of one of them.
+    then: Mutex<Option<(ListedUser, UserPack)>>,
 }
 
 fn answer<T: Send + 'static>(value: T) -> Answer<T> {
@@ -60,6 +64,14 @@ impl Scene {
 
     fn keep(&self, pack: UserPack) {
         self.history.lock().insert(pack.user, HistoryUser { forgetting: pack.forgetting, rows: pack.rows });
+    }
+
+    /// Another gateway changes the user between two reads.
+    fn was_read(&self) {
+        if let Some((hot, history)) = self.then.lock().take() {
+            self.users.lock().insert(hot.user, hot);
+            self.keep(history);
+        }
     }
 
     fn listed_again(&self) -> Vec<UserId> {
@@ -90,7 +102,9 @@ impl TrimUsers for Scene {
     }
 
     fn read_whole(&self, user: UserId) -> Answer<ListedUser> {
-        answer(self.users.lock()[&user].clone())
+        let found = self.users.lock()[&user].clone();
+        self.was_read();
+        answer(found)
     }
 
     fn read_at_once(&self, user: UserId) -> Answer<ListedUser> {
@@ -99,6 +113,8 @@ impl TrimUsers for Scene {
 
     fn trim(&self, trim: Trim, _: u64) -> Answer<Trimmed> {
         let rows = trim.leaving.len() as u64;
+        let is_in = |oid| (content(oid), trim.filter.as_ref().is_none_or(|filter| filter.has(content(oid))));
+        self.filter_has.lock().extend((0..9).map(is_in));
         self.left.lock().insert(trim.user.user, trim.leaving);
         answer(Trimmed { rows, interrupted: false })
     }
@@ -124,8 +140,13 @@ impl HistoryStore for Scene {
             true => Err(HistoryAway("refused".to_owned())),
             false => Ok(self.history.lock().get(&user).cloned().unwrap_or_default()),
         };
+        self.was_read();
         Box::pin(ready(found))
     }
+}
+
+fn content(oid: u64) -> Content {
+    Content { kind: 1, oid }
 }
 
 /// Runs a comparer for so long. Time passes in its pauses only.
@@ -179,6 +200,23 @@ async fn only_rows_that_the_history_store_has_leave_and_of_no_user_who_is_behind
     let left: Vec<_> = scene.left.lock().iter().map(|(user, left)| (user.0, oids(left))).collect();
     assert_eq!(left, [(1, vec![0, 1, 2])], "two stay");
     assert_eq!(metrics.trimmed.get(), 3);
+}
+
+/// A filter that was read before the user would not name what another gateway has trimmed since.
+#[tokio::test(start_paused = true)]
+async fn the_filter_of_a_trim_has_what_left_between_two_reads() {
+    let scene = Arc::new(Scene::default());
+    scene.trims.store(true, Ordering::Relaxed);
+    let all = scene.add(USER, 6, false);
+    let carried = UserPack { rows: all.rows[..5].to_vec(), ..all.clone() };
+    scene.keep(carried);
+    let at = clock::wall() - 3_600_000;
+    *scene.then.lock() = Some((user_of(USER, Listing::Carried, rows_at(5, at, 1_000), at), all));
+    for _ in 0..2 {
+        run(&scene, Duration::from_secs(9)).await;
+        scene.looked.lock().clear();
+    }
+    assert_eq!(scene.filter_has.lock().get(&content(5)), Some(&true));
 }
 
 #[tokio::test(start_paused = true)]

@@ -187,6 +187,7 @@ impl Scene {
                 notify: Arc::default(),
                 metrics: RewardMetrics::new(&rules, ViewsByPlayback::default(), registry),
                 rules,
+                lost_day: None,
             })),
             clock,
             submit_queues: vec![submit_queue.clone()],

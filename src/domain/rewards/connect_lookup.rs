@@ -10,6 +10,7 @@ use super::lookup::{ConnectInfo, Lookup};
 use super::memory::{LookupReason, Memory};
 use super::metrics::Metrics;
 use super::today::Today;
+use crate::cold::ColdReader;
 use crate::store_reads::StoreReads;
 use crate::store_reads::Unavailable;
 use crate::time::clock::Clock;
@@ -18,7 +19,7 @@ use model::rewards::claim::ClaimKey;
 use model::rewards::day::Day;
 use model::rewards::decided::DecidedRules;
 use model::rewards::rule::{RuleSet, Rules};
-use storage::hot_store::{CLAIM_DAYS, Claims};
+use storage::hot_store::{CLAIM_DAYS, Claims, StoreError, UserStatus};
 
 /// The most claims in one answer.
 const CLAIMS_MAX: usize = 10_000;
@@ -32,6 +33,8 @@ pub struct ConnectLookup {
     pub memory: Arc<Memory>,
     pub metrics: Metrics,
     pub reads: StoreReads,
+    /// With a history store.
+    pub cold: Option<Arc<ColdReader>>,
 }
 
 impl ConnectLookup {
@@ -59,9 +62,11 @@ impl ConnectLookup {
             }
             _ => {
                 let ticket = self.memory.ticket(user);
-                let status = self.reads.user_status.in_time(self.store.user_status(user, today.day)).await?;
+                let (is_known, status) = self.reads.user_status.in_time(self.status(user, today.day)).await?;
                 self.metrics.store_reads.inc();
-                self.memory.learned_paused(user, status.paused, ticket);
+                if is_known {
+                    self.memory.learned_paused(user, status.paused, ticket);
+                }
                 let rewarded: RuleSet = status.rewarded.iter().filter_map(|id| self.rules.index_of(id)).collect();
                 if !remembered.decided.without(rewarded).is_empty() {
                     // Only an erasure removes claims, so another gateway has erased the user.
@@ -73,6 +78,15 @@ impl ConnectLookup {
             }
         };
         Ok(ConnectInfo { paused, today: today.day, flag: today.flag(&self.rules, decided) })
+    }
+
+    /// Whether the user's recording is known, too. If not, it counts as not paused: beats are not acked before it is known.
+    async fn status(&self, user: UserId, day: Day) -> Result<(bool, UserStatus), StoreError> {
+        let is_known = match &self.cold {
+            Some(cold) => cold.make_known(user).await?,
+            None => true,
+        };
+        Ok((is_known, self.store.user_status(user, day).await?))
     }
 
     /// Today, if all rules are decided for the user; otherwise `None`, even if only because the store does not answer.

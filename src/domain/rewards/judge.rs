@@ -11,6 +11,7 @@ use model::change::{Decided, Outcome};
 use model::ids::{Content, UserId};
 use model::rewards::calendar::RewardDay;
 use model::rewards::claim::ClaimKey;
+use model::rewards::day::Day;
 use model::rewards::decided::DecidedRules;
 use model::rewards::reward_notice::RewardNotice;
 use model::rewards::rewarding::Rewarding;
@@ -29,6 +30,8 @@ pub struct Judge {
     /// Wakes the relay.
     pub notify: Arc<RelayNotify>,
     pub metrics: Metrics,
+    /// A day on which claims were lost with the store: flags that clients bring of it do not count.
+    pub lost_day: Option<Day>,
 }
 
 /// The rules of one beat.
@@ -53,6 +56,7 @@ impl Judge {
         if today.rules.is_empty() {
             return OpenRules::default();
         }
+        let known = if self.lost_day == Some(today.day) { DecidedRules::default() } else { known };
         let mut decided = known.on(today.day, &self.rules).and(today.rules);
         if !today.per_user(&self.rules).without(decided).is_empty() {
             decided = decided.or(self.memory.user_rules(user, today, LookupReason::Beat).decided);

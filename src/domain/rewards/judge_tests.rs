@@ -64,6 +64,7 @@ fn judge() -> (Judge, ViewsByPlayback) {
         notify: Arc::default(),
         metrics: Metrics::new(&rules, counters.clone(), registry),
         rules,
+        lost_day: None,
     };
     (judge, counters)
 }
@@ -100,4 +101,17 @@ fn a_view_is_asked_for_until_it_is_decided_for_the_content() {
     assert_eq!(ask(FILM, 9_000, known).open.iter().collect::<Vec<_>>(), [REWARD], "the connection knows the decision");
     assert_eq!(judge.rewarding(NOW).claims_max, 0);
     assert!(judge.is_reward(&decided(REWARD, true)) && !judge.is_reward(&decided(REWARD, false)));
+}
+
+#[test]
+fn a_flag_of_the_day_of_a_loss_says_nothing() {
+    let (judge, _) = judge();
+    let today = judge.today.reward_day(NOW);
+    let known = Decisions::default().of(FILM, Some(today.day));
+    let open = |judge: &Judge| judge.ask(USER, &beat(FILM, 0), known, &today).open.iter().collect::<Vec<_>>();
+    assert!(open(&judge).is_empty(), "the client has the flag of today");
+    let lost = Judge { lost_day: Some(today.day), ..judge };
+    assert_eq!(open(&lost), [REWARD]);
+    let lost_before = Judge { lost_day: Some(Day::of_number(today.day.number() - 1)), ..lost };
+    assert!(open(&lost_before).is_empty(), "the loss was yesterday");
 }

@@ -1,6 +1,7 @@
 //! A claim: the decision that a user is the first under a rule on a day.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use super::day::Day;
@@ -58,6 +59,31 @@ impl fmt::Display for ClaimKey {
     }
 }
 
+/// A text that is no id of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no id of a claim")]
+pub struct NoClaim;
+
+/// Reads the id of a claim.
+impl FromStr for ClaimKey {
+    type Err = NoClaim;
+
+    fn from_str(id: &str) -> Result<Self, NoClaim> {
+        let parts: Vec<&str> = id.split(':').collect();
+        let (rule, day, user, content) = match parts[..] {
+            [rule, day, user] => (rule, day, user, None),
+            [rule, day, user, kind, oid] => (rule, day, user, Some(Content { kind: number(kind)?, oid: number(oid)? })),
+            _ => return Err(NoClaim),
+        };
+        let day = day.parse().map_err(|_| NoClaim)?;
+        Ok(ClaimKey { rule: rule.into(), day, user: UserId(number(user)?), content })
+    }
+}
+
+fn number<N: FromStr>(digits: &str) -> Result<N, NoClaim> {
+    digits.parse().map_err(|_| NoClaim)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,7 +94,13 @@ mod tests {
         let of_user = ClaimKey { rule: "first-of-day".into(), day, user: UserId(42), content: None };
         assert_eq!(of_user.to_string(), "first-of-day:2026-11-20:42");
         let content = Some(Content { kind: 1, oid: 100 });
-        let of_content = ClaimKey { rule: "first-view".into(), content, ..of_user };
+        let of_content = ClaimKey { rule: "first-view".into(), content, ..of_user.clone() };
         assert_eq!(of_content.to_string(), "first-view:2026-11-20:42:1:100");
+        for key in [of_user, of_content] {
+            assert_eq!(key.to_string().parse(), Ok(key));
+        }
+        for other in ["", "a:2026-11-20", "a:2026-11-20:x", "a:today:42", "a:2026-11-20:42:1", "a:2026-11-20:42:1:x"] {
+            assert_eq!(other.parse::<ClaimKey>(), Err(NoClaim), "{other}");
+        }
     }
 }

@@ -4,6 +4,7 @@ pub mod archives;
 pub mod config;
 pub mod part;
 pub mod source;
+pub mod unmarked;
 
 use std::time::Duration;
 

@@ -15,6 +15,7 @@ pub mod reward_decisions;
 mod store_clock;
 mod stored_users;
 pub mod trim_users;
+pub mod unread_users;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

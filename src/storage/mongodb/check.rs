@@ -16,7 +16,7 @@ use super::reply::Reply;
 use super::{READ_TIMEOUT, durably, newest};
 
 /// The collection whose document `deployment` names the owner of the database.
-const META: &str = "meta";
+pub(super) const META: &str = "meta";
 const FORMAT: i32 = 1;
 const COLLECTIONS: [&str; 4] = [META, VIEWS, VIEW_DAYS, COUNTERS];
 

@@ -35,6 +35,7 @@ mod counter_document;
 mod counters;
 mod document;
 mod metrics;
+mod owner;
 mod read;
 mod refused;
 mod reply;
@@ -56,6 +57,7 @@ pub use self::address::mistake;
 pub use self::config::MongoConfig;
 pub use self::metrics::Metrics;
 use self::metrics::Request;
+pub use self::owner::Owner;
 pub use self::refused::MongoRefused;
 use self::refused::{Refusal, describe};
 

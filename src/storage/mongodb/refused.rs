@@ -18,6 +18,8 @@ pub enum MongoRefused {
     Database(String),
     #[error("{}", .0.join("\n"))]
     Unfit(Vec<String>),
+    #[error("mongodb is away: {0}; start it, or set statistics.url to a running one")]
+    Away(String),
     #[error("cannot start the mongodb thread: {0}")]
     Process(io::Error),
 }
@@ -27,6 +29,7 @@ impl MongoRefused {
     pub fn exit_code(&self) -> u8 {
         match self {
             MongoRefused::Url(_) | MongoRefused::Database(_) | MongoRefused::Unfit(_) => 78,
+            MongoRefused::Away(_) => 69,
             MongoRefused::Process(_) => 71,
         }
     }

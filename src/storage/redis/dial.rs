@@ -20,6 +20,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Messages that wait to be written to a connection; beyond it senders wait.
 const QUEUE: usize = 64;
+/// The name of each connection, by which `heartline rebuild` finds gateways that still run.
+pub(super) const CLIENT_NAME: &str = "heartline";
 /// Bytes that are gathered before they are written: a group.
 const WRITE_BYTES: usize = 64 * 1024;
 
@@ -60,7 +62,14 @@ async fn open(
     config: AsyncConnectionConfig,
 ) -> Result<MultiplexedConnection, RefusalCause> {
     let connected = async { client?.get_multiplexed_async_connection_with_config(&config).await };
-    connected.await.map_err(|error| trouble(address, &error))
+    let mut connection = connected.await.map_err(|error| trouble(address, &error))?;
+    name(&mut connection, CLIENT_NAME).await;
+    Ok(connection)
+}
+
+/// Names the connection. A server that does not allow it serves as well.
+pub(super) async fn name(connection: &mut MultiplexedConnection, name: &str) {
+    let _: Result<Value, _> = cmd("CLIENT").arg("SETNAME").arg(name).query_async(connection).await;
 }
 
 /// The reason to refuse a server after a failed call.

@@ -29,11 +29,13 @@ mod node;
 pub mod owner_queues;
 pub mod prepare;
 mod probe;
+pub mod rebuild;
 mod refused;
 mod request;
 pub mod revocation_list;
 mod round_trip;
 pub mod script;
+mod sites;
 pub mod sums;
 mod swap;
 mod target;
@@ -164,6 +166,11 @@ impl Redis {
     /// The id of the deployment.
     pub fn id(&self) -> Arc<str> {
         deployment::id(&self.shared.deployment).into()
+    }
+
+    /// When the deployment was rebuilt after a loss, milliseconds since 1970; `None`: it never was.
+    pub fn rebuilt_at(&self) -> Option<u64> {
+        deployment::rebuilt_at(&self.shared.deployment)
     }
 
     pub fn register(&self, registry: &mut Registry) {

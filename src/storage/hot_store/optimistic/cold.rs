@@ -1,6 +1,8 @@
 //! Contents whose rows have left the hot store.
 //!
 //! ```text
+//! the store was rebuilt, and the user has no head ─▶ Outcome::Cold, until the head is made
+//!
 //! a change of a content without a row ─▶ newer than all that has left? ─▶ decided as new
 //!                                          │ no
 //!                                          ▼
@@ -17,6 +19,7 @@
 //! content since then are in the hot store.
 
 use super::known::{Known, Need};
+use super::limits::Limits;
 use crate::hot_store::Group;
 use model::change::Action;
 use model::cold::{ColdContents, ColdMark};
@@ -37,8 +40,13 @@ impl Known {
         draft: &mut Draft<&Known>,
         group: &Group,
         index: usize,
-        horizon: u64,
+        limits: &Limits,
     ) -> Result<Option<ColdContents>, Need> {
+        if limits.is_rebuilt && self.head.as_ref().is_some_and(Option::is_none) {
+            let is_pruned = matches!(group.changes[index].action, Action::Prune { .. });
+            return Ok((!is_pruned).then(ColdContents::of_unread));
+        }
+        let horizon = limits.retention.horizon(group.now);
         let watermark = draft.drafted().forgetting.watermark;
         let Some(mark) = self.cold_mark(watermark, horizon) else { return Ok(None) };
         // A beat up to the watermark is refused anyway. A delete would leave a tombstone.

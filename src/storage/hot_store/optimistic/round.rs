@@ -281,7 +281,7 @@ impl UserRound {
         let mut outcomes = Vec::with_capacity(self.indexes.len());
         for index in &self.indexes {
             let Change { user, action } = &group.changes[*index];
-            if let Some(cold) = self.known.warm(&mut draft, group, *index, horizon)? {
+            if let Some(cold) = self.known.warm(&mut draft, group, *index, limits)? {
                 outcomes.push(Outcome::Cold(Box::new(cold)));
                 continue;
             }

@@ -5,12 +5,14 @@
 //! **Memory.** [`QUEUE_PACKS_MAX`] packs and [`QUEUE_KIB_MAX`] KiB; more is refused.
 
 mod assigned;
+mod carried;
 pub mod quarantine;
 mod reader;
 mod refused;
 mod shared;
 pub mod source;
 
+pub use self::carried::Carried;
 pub use self::refused::KafkaRefused;
 use crate::producer::{Producer, Terms};
 use crate::topic::Topic;

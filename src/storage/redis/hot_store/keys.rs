@@ -26,6 +26,7 @@
 //! | `{h0}:walk`, `{h0}:walked` | the gateway that searches for users never listed; the start of the last search | string |
 //! | `{h}:look`, `{h}:looked` | in a region's first shard: the gateway that compares its users with the history store; the start of the last time | string |
 //! | `{h0}:notices` | the gateway that publishes notices | string that expires |
+//! | `{h0}:rebuild` | how far `heartline rebuild` has read the events of each part | hash |
 //! | `{h0}:takeover` | the gateway that publishes old outbox entries of other gateways | string that expires |
 //!
 //! The mid is decimal; a day is `2026-11-20`. The sharded channel `{h}:n:<mid>` announces changes of a user.

@@ -138,7 +138,7 @@ impl Shared {
         };
         let head = bytes.as_deref().map_or(Ok(Head::default()), head::decode)?;
         let oldest = head.forgetting.oldest_live(list.horizon);
-        list.cold = head.cold_mark(list.horizon);
+        list.cold = self.cold_mark(&head, list.horizon);
         list.begin(head);
         Ok(Part { head: bytes, oldest, rank, members })
     }

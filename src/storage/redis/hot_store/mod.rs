@@ -55,6 +55,7 @@ mod looks;
 mod notices;
 mod outbox;
 mod reads;
+mod refill;
 pub mod row;
 mod rules_of_day;
 mod scripts;
@@ -62,6 +63,7 @@ mod stored_users;
 mod swap;
 mod timeline;
 mod trimming;
+mod unread;
 mod users;
 mod walk;
 
@@ -76,6 +78,7 @@ pub use self::counters::{CounterWorker, RedisCounters};
 use self::looks::Rota;
 use self::notices::NoticeLooks;
 use self::outbox::OutboxQueue;
+pub(crate) use self::refill::{refill, refilled_generations};
 use self::stored_users::Walk;
 pub use self::users::RedisUsers;
 use crate::Redis;
@@ -162,6 +165,7 @@ impl RedisStore {
             retention: settings.retention,
             contents_max: settings.records_per_user.get(),
             history_interval: settings.history_interval.map(|interval| interval.as_millis() as u64),
+            is_rebuilt: redis.rebuilt_at().is_some(),
         };
         let (tokens, user_cache) = (TokenSource::new(rand::random()), settings.user_cache);
         let users = Optimistic::new(users, limits, tokens, user_cache);

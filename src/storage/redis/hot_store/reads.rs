@@ -7,6 +7,7 @@ use super::keys::{self, Keys};
 use super::{head, load, row};
 use crate::hot_store::bytes::DecodeError;
 use crate::{checked, value};
+use model::cold::ColdMark;
 use model::ids::{Content, UserId};
 use model::record::Record;
 use model::recording::Switch;
@@ -14,7 +15,7 @@ use model::rewards::claim::ClaimKey;
 use model::rewards::day::Day;
 use model::rewards::rule::RewardRule;
 use model::shard::Shard;
-use storage::hot_store::optimistic::{Head, StoredRow};
+use storage::hot_store::optimistic::{Head, StoredRow, Token};
 use storage::hot_store::{Found, FoundCold, StoreError, UserStatus};
 
 /// Rows that are searched for claims in one step.
@@ -51,7 +52,7 @@ impl Shared {
             Ok(row.live(&head.forgetting, horizon).cloned())
         };
         let records = contents.iter().copied().zip(rows).enumerate().map(record).collect::<Result<Vec<_>, _>>()?;
-        let cold = match head.cold_mark(horizon) {
+        let cold = match self.cold_mark(&head, horizon) {
             Some(mark) if !absent.is_empty() => {
                 let indices = self.may_be_cold(user, contents, absent).await?;
                 let oldest_live = head.forgetting.oldest_live(horizon);
@@ -60,6 +61,16 @@ impl Shared {
             _ => None,
         };
         Ok(Found { records, cold, partial: false })
+    }
+
+    /// The mark of what is only in the history store, by the head, or by the absence of one.
+    pub(super) fn cold_mark(&self, head: &Head, horizon: u64) -> Option<ColdMark> {
+        // A stored head has a token.
+        let is_absent = head.token == Token::default();
+        match is_absent && self.redis.rebuilt_at().is_some() {
+            true => Some(ColdMark::UNREAD),
+            false => head.cold_mark(horizon),
+        }
     }
 
     /// Those of the indices whose contents may be cold. The filter is read after the rows: a row that leaves in between

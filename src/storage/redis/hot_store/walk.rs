@@ -48,6 +48,6 @@ impl Shared {
         let content = |member| keys::content_of(&value::bytes(member)?).ok_or(DecodeError("a timeline"));
         let members = value::array(members.unwrap_or(::redis::Value::Nil))?;
         let contents = members.into_iter().map(content).collect::<Result<_, DecodeError>>()?;
-        Ok((contents, head.cold_mark(horizon)))
+        Ok((contents, self.cold_mark(&head, horizon)))
     }
 }
