@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from history import away, garbage, heal, kills, same
+from history import away, garbage, heal, kills, loss, same
 from history.cost import Cost
 from history.crowd import Crowd
 from history.habits import wall_ms
@@ -23,7 +23,7 @@ from tiers.freezes import add_frozen_options
 LOADERS = 2
 FAULTS_SHOWN_MAX = 20
 # From the kills on, rows leave Redis.
-PARTS = ("same", "garbage", "heal", "kills", "away")
+PARTS = ("same", "garbage", "heal", "kills", "loss", "away")
 
 
 def main():
@@ -31,6 +31,7 @@ def main():
     parser.add_argument("binary", type=Path)
     parser.add_argument("--users", type=int, default=1_000, help="whose data is compared")
     parser.add_argument("--rounds", type=int, default=5, help="kills")
+    parser.add_argument("--losses", type=int, choices=(1, 2), default=1, help="of Redis: by FLUSHALL, with its file, or both")
     add_frozen_options(parser)
     parser.add_argument("--away-beats", type=int, default=100_000, help="while Cassandra is away, and while Kafka is")
     parser.add_argument("--only", choices=PARTS, action="append", help="one of its parts; may be repeated")
@@ -73,6 +74,7 @@ class Part:
             "garbage": lambda: garbage.run(self),
             "kills": lambda: kills.run(self, self._args),
             "heal": lambda: heal.run(self),
+            "loss": lambda: loss.run(self, self._args.losses),
             "away": lambda: away.run(self, self._args.away_beats),
         }
         cost = Cost(self.scene)

@@ -27,11 +27,12 @@ class GatewayOnly(Gateway):
 class Scene(Fleet):
     gateway_kind = GatewayOnly
 
-    def __init__(self, binary, scratch, jobs=2, interval_ms=INTERVAL_MS, hot_idle=f"{HOT_IDLE_SECONDS}s"):
+    def __init__(self, binary, scratch, jobs=2, interval_ms=INTERVAL_MS, hot_idle=f"{HOT_IDLE_SECONDS}s", gateways=2):
         super().__init__(
             binary,
             scratch,
             SINGLE,
+            gateways=gateways,
             EVENTS__DEPLOYMENT=DEPLOYMENT,
             HISTORY__STORE="cassandra",
             HISTORY__INTERVAL=f"{interval_ms}ms",

@@ -55,6 +55,13 @@ class Topic:
         finally:
             producer.close()
 
+    def delete(self, name):
+        admin = KafkaAdminClient(bootstrap_servers=self._broker.address)
+        try:
+            admin.delete_topics([name])
+        finally:
+            admin.close()
+
     def bytes_on_disk(self, name=PACKS):
         """As they are compressed."""
         return sum(file.stat().st_size for file in Path(self._broker.data).glob(f"{name}-[0-9]*/*.log"))

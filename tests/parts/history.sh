@@ -1,5 +1,5 @@
 # From Redis by Kafka to Cassandra: two gateways and two jobs, each part of it killed, and Redis, Kafka and
-# Cassandra stopped for seconds; then all data of Cassandra are lost. HISTORY_SEED repeats a run's load.
+# Cassandra stopped for seconds; all data of Cassandra are lost, and then those of Redis. HISTORY_SEED repeats a run's load.
 . tests/parts/needs.bash
 need_history_clients
 need_redis
@@ -8,6 +8,6 @@ need_cassandra
 need_binary
 ready
 "$PYTHON" -m unittest history.test_judge
-"$PYTHON" -m history "$HEARTLINE_BIN" --only same --only garbage --only heal --only kills \
-  $([[ $LONG ]] && echo --users 5000 --rounds 100 --frozen 12 || echo --users 500) \
+"$PYTHON" -m history "$HEARTLINE_BIN" --only same --only garbage --only heal --only kills --only loss \
+  $([[ $LONG ]] && echo --users 5000 --rounds 100 --frozen 12 --losses 2 || echo --users 500) \
   ${HISTORY_SEED:+--seed "$HISTORY_SEED"}

@@ -62,14 +62,18 @@ class Gateway:
         return {**kept, **{f"HEARTLINE__{k}": str(v) for k, v in self.settings.items()}}
 
     def run(self, *words, seconds=PATIENCE_SECONDS):
-        """Another command with the same settings, to its end."""
+        """What another command with the same settings prints, to its end."""
+        return self.completed(*words, seconds=seconds).stdout
+
+    def completed(self, *words, seconds=PATIENCE_SECONDS):
+        """The same, with what it says on stderr."""
         done = subprocess.run(
             [self.binary, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds,
             env=self.environment(),
         )
         if done.returncode != 0:
             raise StartFailed(done.returncode, done.stderr)
-        return done.stdout
+        return done
 
     def spawn(self):
         """Starts the process and does not wait for it."""
