@@ -7,8 +7,11 @@ const LOST = '101';
 
 async function untilSaved(device, oid) {
   await device.part('content').selectOption(oid);
+  const acked = await device.number('acked', 'data-count');
   await device.click('play');
   await device.untilPlayed(1_500);
+  // A playhead that is where it was left has played that much already, and a pause that changes nothing makes no beat.
+  await device.untilAtLeast('acked', 'data-count', acked + 1);
   await device.pause();
   await device.outboxEmpty();
   await device.untilIs('acked', 'data-oid', oid);
