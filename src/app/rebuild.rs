@@ -1,4 +1,4 @@
-//! What `heartline rebuild` is told, and tells.
+//! The options, the progress and the errors of `heartline rebuild`.
 
 use super::error::StartError;
 use storage::event_bus::BusError;

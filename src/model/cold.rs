@@ -31,7 +31,7 @@ pub struct ColdRows {
 }
 
 impl ColdMark {
-    /// Stands for a user of whom a rebuilt hot store has read nothing yet: any content may be in the history store.
+    /// A rebuilt hot store has not read the user yet, so any content may be in the history store.
     pub const UNREAD: Self = ColdMark { floor: u64::MAX, trimmed: Version::NONE };
 
     /// Whether nothing that has left the hot store can be returned by a read any more.

@@ -111,7 +111,7 @@ fn a_lost_user_is_read(servers: &impl Servers) {
     assert!(is_written(&commit(&store, beat_of(1, NOW))[0]), "it is newer than all that is cold");
     let late = commit(&store, beat_of(2, NOW - 4_000));
     assert!(matches!(&late[0], Outcome::Cold(wanted) if wanted.mark == mark), "{late:?}");
-    // Another user, of whom nothing is known anywhere.
+    // Neither store knows the next user.
     let new = || commit(&store, vec![super::requests::beat_of(UserId(77), content(1), NOW)]);
     assert!(cold(&new()[0]));
     let mark =

@@ -137,8 +137,8 @@ impl ColdReader {
         }))
     }
 
-    /// Makes the head of a user who was not read yet since the hot store was rebuilt, if the history store has anything of the
-    /// user. False: it is away, and nothing is known of the user.
+    /// Makes the head of a user whom a rebuilt hot store has not read yet, if the history store has any data of the user.
+    /// False: the history store is away.
     pub async fn make_known(self: &Arc<Self>, user: UserId) -> Result<bool, StoreError> {
         if self.hot.rebuilt_at().is_none() || !self.hot.is_unread(user).await? {
             return Ok(true);
@@ -165,12 +165,11 @@ impl ColdReader {
     async fn head_made(self: &Arc<Self>, user: UserId) {
         let mut again = AGAIN;
         loop {
-            if let Some(history) = self.read(user, ColdMark::UNREAD, FLIGHT_MAX).await
-                && self.make_head(user, history).await.is_ok()
-            {
-                return;
+            let history = self.read_patiently(user, ColdMark::UNREAD).await;
+            match self.make_head(user, history).await {
+                Ok(()) => return,
+                Err(_) => sleep(again.failed()).await,
             }
-            sleep(again.failed()).await;
         }
     }
 
@@ -180,19 +179,24 @@ impl ColdReader {
             self.head_made(user).await;
             return ColdRows { mark: wanted.mark, rows: Vec::new() };
         }
-        let mut again = AGAIN;
-        let history = loop {
-            match self.read(user, wanted.mark, FLIGHT_MAX).await {
-                Some(history) => break history,
-                None => sleep(again.failed()).await,
-            }
-        };
+        let history = self.read_patiently(user, wanted.mark).await;
         let row = |content: &Content| {
             let row = row(&history, *content);
             self.metrics.filter_misses.inc_by(u64::from(row.is_none()));
             (*content, row.map(ContentRow::of_packed))
         };
         ColdRows { mark: wanted.mark, rows: wanted.contents.iter().map(row).collect() }
+    }
+
+    /// The same as [`read`](Self::read), however long the history store is away.
+    async fn read_patiently(self: &Arc<Self>, user: UserId, mark: ColdMark) -> Arc<HistoryUser> {
+        let mut again = AGAIN;
+        loop {
+            match self.read(user, mark, FLIGHT_MAX).await {
+                Some(history) => return history,
+                None => sleep(again.failed()).await,
+            }
+        }
     }
 
     /// The user's rows in the history store, read after the hot store told this mark. `None`: not in this time.

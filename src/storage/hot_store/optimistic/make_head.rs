@@ -14,7 +14,7 @@ use model::recording::Recording;
 use model::retention::Retention;
 use model::version::Version;
 
-/// A user of whom the history store has nothing is read again for beats of the next seconds.
+/// If the history store has no rows of a user, beats of the next seconds are still checked against it.
 const NOTHING_FOUND_FOR_MS: u64 = 5_000;
 /// Each time the generations of counters had changed.
 const TRIES: usize = 5;

@@ -20,7 +20,7 @@ type Asking = BaseConsumer<DefaultConsumerContext>;
 pub struct Carried {
     /// Messages that the topic has.
     pub messages: u64,
-    /// Those that no job has committed.
+    /// Messages that no job has committed yet.
     pub unread: u64,
     /// Jobs that read it now.
     pub jobs: usize,
