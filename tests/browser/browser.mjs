@@ -22,3 +22,12 @@ export function launch() {
     ],
   });
 }
+
+// A toast stays for ten seconds, and on a busy machine a few looks take as long. Until the session is detached it stays
+// twenty times as long.
+export async function slowAnimations(page) {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Animation.enable');
+  await session.send('Animation.setPlaybackRate', { playbackRate: 0.05 });
+  return session;
+}

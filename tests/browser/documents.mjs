@@ -3,35 +3,40 @@ import assert from 'node:assert/strict';
 import { assertAccessible, assertTouchTargets } from './accessibility.mjs';
 import { PATIENCE_MS } from './demo_page.mjs';
 import { assertReadable } from './sight.mjs';
+import { tellStep } from './step.mjs';
 
 const NARROW = { width: 390, height: 844 };
 const WIDE = { width: 1280, height: 800 };
 const VIEWS = {
-  wide: { viewport: WIDE },
-  'wide-dark': { viewport: WIDE, colorScheme: 'dark' },
+  wide: { viewport: WIDE, contrast: true },
+  'wide-dark': { viewport: WIDE, colorScheme: 'dark', contrast: true },
   narrow: { viewport: NARROW },
   'narrow-dark': { viewport: NARROW, colorScheme: 'dark' },
 };
 // It has tables, code, lists and links to headings of others.
 const SHOWN = 'operations.md';
+const LONG = Boolean(process.env.LONG);
 
 export async function documents(browser, url, shots) {
-  for (const [name, options] of Object.entries(VIEWS)) {
-    const page = await opened(browser, options);
-    await page.goto(`${url}/demo/docs/`);
-    await assertSound(page, `the list, ${name}`);
-    await assertTouchTargets(page, `the list, ${name}`);
-    await page.screenshot({ path: `${shots}/docs-list-${name}.png` });
-    await page.click(`a[href$="/${SHOWN}"]`);
-    await assertSound(page, `${SHOWN}, ${name}`);
-    await page.screenshot({ path: `${shots}/docs-${name}.png` });
-    await page.close();
+  for (const [name, view] of Object.entries(VIEWS)) {
+    await tellStep(`docs: the list and ${SHOWN}, ${name}`, () => look(browser, url, shots, name, view));
   }
   const page = await opened(browser, { viewport: NARROW });
-  await assertEach(page, url);
-  await assertLinks(page, url);
+  await tellStep('docs: every document on a narrow screen', () => assertEach(page, url));
+  await tellStep('docs: links', () => assertLinks(page, url));
   await page.close();
-  console.log('ok  docs: every document on a narrow screen, and its links');
+}
+
+async function look(browser, url, shots, name, { contrast = LONG, ...options }) {
+  const page = await opened(browser, options);
+  await page.goto(`${url}/demo/docs/`);
+  await assertSound(page, `the list, ${name}`, contrast);
+  await assertTouchTargets(page, `the list, ${name}`);
+  await page.screenshot({ path: `${shots}/docs-list-${name}.png` });
+  await page.click(`a[href$="/${SHOWN}"]`);
+  await assertSound(page, `${SHOWN}, ${name}`, contrast);
+  await page.screenshot({ path: `${shots}/docs-${name}.png` });
+  await page.close();
 }
 
 async function opened(browser, options) {
@@ -43,9 +48,9 @@ async function opened(browser, options) {
   return page;
 }
 
-async function assertSound(page, what) {
+async function assertSound(page, what, contrast) {
   assert.deepEqual(page.faults, [], what);
-  await assertAccessible(page, what);
+  await assertAccessible(page, what, { contrast });
   await assertReadable(page, what);
 }
 
@@ -56,7 +61,7 @@ async function assertEach(page, url) {
   let wide = 0;
   for (const path of paths) {
     await page.goto(path);
-    await assertSound(page, path);
+    await assertSound(page, path, LONG);
     wide += await page.evaluate(scrollable);
   }
   assert.ok(wide > 20, `${wide} tables and blocks of code scroll`);

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { assertAccessible, assertTouchTargets } from './accessibility.mjs';
 import { DemoPage, PATIENCE_MS } from './demo_page.mjs';
 import { assertApart, assertLabelsWhole, assertReadable, assertTimeInSight } from './sight.mjs';
+import { tellStep } from './step.mjs';
 
+const LONG = Boolean(process.env.LONG);
 const CROWD = 20;
 const WIDE = { width: 1280, height: 800 };
 const NARROW = { width: 390, height: 844 };
@@ -13,13 +15,13 @@ const IN_SIGHT = ['name', 'state', 'cut', 'video', 'play', 'seek', 'clock', 'sou
 // Where the screen is too low for more.
 const LOW = IN_SIGHT.filter((role) => role !== 'sheet');
 const VIEWS = {
-  wide: { viewport: WIDE },
+  wide: { viewport: WIDE, contrast: true },
   'wide-dark': { viewport: WIDE, colorScheme: 'dark' },
   forced: { viewport: WIDE, forcedColors: 'active' },
   tablet: { viewport: { width: 820, height: 1180 } },
   low: { viewport: { width: 844, height: 390 }, inSight: { phone: LOW, tv: LOW } },
   narrow: { viewport: NARROW },
-  'narrow-dark': { viewport: NARROW, colorScheme: 'dark' },
+  'narrow-dark': { viewport: NARROW, colorScheme: 'dark', contrast: true },
   narrowest: { viewport: { width: 320, height: 640 }, inSight: { phone: IN_SIGHT } },
   still: { viewport: { width: 1360, height: 900 }, reducedMotion: 'reduce' },
 };
@@ -29,36 +31,37 @@ const IN_DEPTH = ['wide-dark', 'tablet', 'narrow'];
 const MASTHEAD = '.wordmark, .masthead nav a, .masthead select';
 
 export async function looks(browser, url, shots) {
-  const views = Object.entries(VIEWS).filter(([name]) => process.env.LONG || !IN_DEPTH.includes(name));
-  for (const [name, { inSight, ...options }] of views) {
-    const page = await browser.newPage(options);
-    page.setDefaultTimeout(PATIENCE_MS);
-    await page.goto(url);
-    const demo = new DemoPage(page);
-    for (const device of demo.devices()) await device.online();
-    await assertInSight(demo, options.viewport, name, inSight);
-    await assertApart(page, MASTHEAD, name);
-    await assertStepShown(page, name);
-    await playByKeyboard(page, demo.phone);
-    await demo.phone.untilAtLeast('acked', 'data-count', 2);
-    await assertLabelsWhole(page, name);
-    await assertBarShown(page, demo.phone, name);
-    await demo.tv.untilShown('resume');
-    await assertTimeInSight(page, name);
-    await page.screenshot({ path: `${shots}/${name}-first.png` });
-    await assertAccessible(page, name);
-    await assertTouchTargets(page, name);
-    await assertReadable(page, name);
-    await showAll(demo, options.viewport);
-    await assertReadable(page, `${name}, all of it`);
-    await assertAccessible(page, `${name}, all of it`);
-    assert.ok((await assertTouchTargets(page, `${name}, all of it`)) > 20);
-    await page.screenshot({ path: `${shots}/${name}.png`, fullPage: true });
-    await assertTimeInSight(page, `${name}, all of it`);
-    await assertAsks(demo, name, `${shots}/${name}-question.png`);
-    await page.close();
-    console.log(`ok  looks: ${name}`);
-  }
+  const views = Object.entries(VIEWS).filter(([name]) => LONG || !IN_DEPTH.includes(name));
+  for (const [name, view] of views) await tellStep(`looks: ${name}`, () => look(browser, url, shots, name, view));
+}
+
+async function look(browser, url, shots, name, { inSight, contrast = LONG, ...options }) {
+  const page = await browser.newPage(options);
+  page.setDefaultTimeout(PATIENCE_MS);
+  await page.goto(url);
+  const demo = new DemoPage(page);
+  for (const device of demo.devices()) await device.online();
+  await assertInSight(demo, options.viewport, name, inSight);
+  await assertApart(page, MASTHEAD, name);
+  await assertStepShown(page, name);
+  await playByKeyboard(page, demo.phone);
+  await demo.phone.untilAtLeast('acked', 'data-count', 2);
+  await assertLabelsWhole(page, name);
+  await assertBarShown(page, demo.phone, name);
+  await demo.tv.untilShown('resume');
+  await assertTimeInSight(page, name);
+  await page.screenshot({ path: `${shots}/${name}-first.png` });
+  await assertAccessible(page, name, { contrast });
+  await assertTouchTargets(page, name);
+  await assertReadable(page, name);
+  await showAll(demo, options.viewport);
+  await assertReadable(page, `${name}, all of it`);
+  await assertAccessible(page, `${name}, all of it`, { contrast });
+  assert.ok((await assertTouchTargets(page, `${name}, all of it`)) > 20);
+  await page.screenshot({ path: `${shots}/${name}.png`, fullPage: true });
+  await assertTimeInSight(page, `${name}, all of it`);
+  await assertAsks(demo, name, `${shots}/${name}-question.png`, contrast);
+  await page.close();
 }
 
 // Both players with their controls and heart lines, the sentence, the links and the next step.
@@ -127,12 +130,12 @@ async function showAll(demo, { width }) {
 }
 
 // "Forget all" asks: no means no, and yes means yes.
-async function assertAsks({ page, phone, tv }, name, shot) {
+async function assertAsks({ page, phone, tv }, name, shot, contrast) {
   const dialog = page.locator('[data-role=question]');
   await phone.part('history').locator('[data-oid]').first().waitFor();
   await phone.click('clear');
   await dialog.waitFor();
-  await assertAccessible(page, `${name}, asking`);
+  await assertAccessible(page, `${name}, asking`, { contrast });
   await assertTouchTargets(page, `${name}, asking`, '[data-role=question]');
   await page.screenshot({ path: shot });
   for (const refuse of [() => dialog.locator('[data-role=refuse]').click(), () => page.keyboard.press('Escape')]) {

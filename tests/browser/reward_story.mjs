@@ -1,5 +1,6 @@
 // What a viewer earns, and what a consumer makes of it. Each step takes what the one before it left.
 import assert from 'node:assert/strict';
+import { slowAnimations } from './browser.mjs';
 import { PATIENCE_MS } from './demo_page.mjs';
 import { worth } from './worth.mjs';
 
@@ -34,11 +35,11 @@ export const steps = [
   ],
   [
     'the phone earns the first watch of the day and the first view of its video',
-    async ({ demo: { phone, tv, rewards }, gateway, memory, shot }) => {
+    async ({ demo: { page, phone, tv, rewards }, gateway, memory, shot }) => {
+      memory.animations = await slowAnimations(page);
       await phone.click('play');
       await phone.toasts('first-view').waitFor();
       await phone.toasts('first-of-day').waitFor();
-      // They go by themselves.
       const shown = await ids(phone.part('toast'));
       const of = `${memory.day}:${USER}`;
       assert.deepEqual(shown, [`first-of-day:${of}`, `first-view:${of}:1:100`]);
@@ -57,14 +58,16 @@ export const steps = [
       await phone.click('play');
       await phone.flagged('beats', memory.day).first().waitFor();
       await phone.flagged('ack', memory.day).first().waitFor();
+      await memory.animations.detach();
       await phone.toasts('first-of-day').waitFor({ state: 'detached' });
       await phone.pause();
     },
   ],
   [
     'the TV was told the flag, and its beats carry it from the first on',
-    async ({ demo: { tv, rewards }, gateway, memory }) => {
-      await tv.flagged('push', memory.day).waitFor();
+    async ({ demo: { page, tv, rewards }, gateway, memory }) => {
+      memory.animations = await slowAnimations(page);
+      await tv.flagged('push', memory.day).first().waitFor();
       await tv.part('content').selectOption('101');
       await tv.click('play');
       await tv.toasts('first-view').waitFor();
@@ -102,8 +105,9 @@ export const steps = [
   ],
   [
     'a reload keeps the points',
-    async ({ demo, gateway }) => {
+    async ({ demo, gateway, memory }) => {
       const { page, phone, rewards } = demo;
+      await memory.animations.detach();
       await page.reload();
       await phone.online();
       await demo.openHood();
@@ -113,7 +117,8 @@ export const steps = [
   ],
   [
     'after midnight a viewer who goes on watching earns the first watch again',
-    async ({ demo: { phone, rewards }, gateway, memory, shot }) => {
+    async ({ demo: { page, phone, rewards }, gateway, memory, shot }) => {
+      await slowAnimations(page);
       await phone.click('play');
       await phone.flagged('beats', memory.day).first().waitFor();
       await rewards.click('to-midnight');

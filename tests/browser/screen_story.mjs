@@ -2,6 +2,7 @@
 // one before it left.
 import assert from 'node:assert/strict';
 import { assertAccessible, assertTouchTargets } from './accessibility.mjs';
+import { slowAnimations } from './browser.mjs';
 import { assertCoversNothing, assertLabelsWhole, assertNeverCovers, assertReadable, assertTimeInSight } from './sight.mjs';
 
 const TOASTS = '[data-role=toast]';
@@ -91,11 +92,3 @@ export const steps = [
     },
   ],
 ];
-
-// A toast stays for ten seconds, and on a busy machine the pointer alone takes as long. They last until the session is detached.
-async function slowAnimations(page) {
-  const session = await page.context().newCDPSession(page);
-  await session.send('Animation.enable');
-  await session.send('Animation.setPlaybackRate', { playbackRate: 0.05 });
-  return session;
-}

@@ -12,7 +12,7 @@ passed=() failed=() flaky=()
 declare -i prepare_work=0 run_work=0 # seconds of all processors
 
 # Lines of a log that tell what failed, in the words of cargo, Python and the tests' own tools.
-fault='^test .* FAILED$|panicked at |^error|^FAIL|^FAULT|^not ok|^Traceback|Error: |: command not found'
+fault='^test .* FAILED$|panicked at |^error|^FAIL|^FAULT|^not ok|^Traceback|Error( \[[A-Z_]+\])?: |: command not found'
 
 # Their temporary files are in memory: each of 700 tests starts a gateway, which makes and syncs hundreds of files. Audits that
 # kill need a disk: there a sync takes a while, and a kill falls into it.

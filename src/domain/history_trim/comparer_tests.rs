@@ -54,7 +54,10 @@ fn answer<T: Send + 'static>(value: T) -> Answer<T> {
 impl Scene {
     /// A user with rows of an hour ago. `carried`: without changes that wait.
     fn add(&self, user: UserId, rows: usize, carried: bool) -> UserPack {
-        let at = clock::wall() - 3_600_000;
+        self.add_at(user, rows, carried, clock::wall() - 3_600_000)
+    }
+
+    fn add_at(&self, user: UserId, rows: usize, carried: bool, at: u64) -> UserPack {
         let listing = if carried { Listing::Carried } else { Listing::Listed };
         let whole = user_of(user, listing, rows_at(rows, at, 1_000), at);
         let pack = whole.pack();
@@ -207,10 +210,10 @@ async fn only_rows_that_the_history_store_has_leave_and_of_no_user_who_is_behind
 async fn the_filter_of_a_trim_has_what_left_between_two_reads() {
     let scene = Arc::new(Scene::default());
     scene.trims.store(true, Ordering::Relaxed);
-    let all = scene.add(USER, 6, false);
+    let at = clock::wall() - 3_600_000;
+    let all = scene.add_at(USER, 6, false, at);
     let carried = UserPack { rows: all.rows[..5].to_vec(), ..all.clone() };
     scene.keep(carried);
-    let at = clock::wall() - 3_600_000;
     *scene.then.lock() = Some((user_of(USER, Listing::Carried, rows_at(5, at, 1_000), at), all));
     for _ in 0..2 {
         run(&scene, Duration::from_secs(9)).await;
