@@ -93,6 +93,7 @@ need_binary() {
 # The same for what measures a rate, and its long forms.
 need_release_binary() {
   compile build --workspace --release --features fleet
+  [[ ! $PREPARING ]] || touch "$CARGO_TARGET_DIR/release/$WHOLE_RELEASE"
   HEARTLINE_BIN=$CARGO_TARGET_DIR/release/heartline
 }
 

@@ -111,8 +111,12 @@ part 'quick beside each 1 no' "$steady"
 part 'rated alone deep 1 no' $'need_release_binary() { :; }\nneed_release_binary\n'"$steady"
 run
 ends_with 0 '1 passed, 0 failed'
-# Dependencies were built before.
-mkdir -p "$tree/target/debug"
+# Dependencies were built before, but not for a release, or by hand.
+mkdir -p "$tree/target/debug" "$tree/target/release"
+run
+ends_with 0 '1 passed, 0 failed'
+# Of both.
+touch "$tree/target/release/$WHOLE_RELEASE"
 run
 ends_with 0 '2 passed, 0 failed' 'the deep part of this run: rated; of 1: rated'
 

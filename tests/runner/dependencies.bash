@@ -10,6 +10,10 @@ dependencies_key() {
     sha256sum | cut -c1-20
 }
 
+# In the release folder of which all dependencies are those of parts. A release build by hand has other features, and parts would
+# build most of them once more.
+export WHOLE_RELEASE=.dependencies-of-parts
+
 # Megabytes of a profile above which other dependencies than those that are needed are not taken: most of them were built for
 # manifests of long ago.
 OTHERS_MAX=4000
@@ -53,6 +57,7 @@ keep_built_dependencies() { # PROFILE
   local profile=$1 cache kept stage=$CARGO_TARGET_DIR/tests/dependencies
   cache=$(machine_cache) || return 0
   kept=$cache/dependencies/$(dependencies_key)
+  [[ $profile != release ]] || replace_others "$kept/release" || return 0
   [[ ! -d $kept/$profile && -d $CARGO_TARGET_DIR/$profile/.fingerprint ]] || return 0
   rm -rf "$stage"
   mkdir -p "$kept"
@@ -65,11 +70,18 @@ keep_built_dependencies() { # PROFILE
   forget_old_dependencies "$cache/dependencies"
 }
 
+# Whether the release build is one of parts. Then another one that is kept goes.
+replace_others() { # KEPT
+  [[ -e $CARGO_TARGET_DIR/release/$WHOLE_RELEASE ]] || return
+  [[ -e $1/$WHOLE_RELEASE ]] || rm -rf "$1"
+}
+
 # Makes FOLDER/PROFILE, with links to all that is built but our own code. No build goes on meanwhile.
 link_built_dependencies() { # PROFILE FOLDER
   local built=$CARGO_TARGET_DIR/$1
   mkdir -p "$2/$1"
-  flock "$built/.cargo-lock" cp -al "$built/.fingerprint" "$built/build" "$built/deps" "$2/$1" && remove_own_code "$2/$1"
+  flock "$built/.cargo-lock" cp -al "$built/.fingerprint" "$built/build" "$built/deps" "$2/$1" && remove_own_code "$2/$1" &&
+    { [[ ! -e $built/$WHOLE_RELEASE ]] || touch "$2/$1/$WHOLE_RELEASE"; }
 }
 
 # By the hashes of the package. `cargo clean --package` goes by the names of targets: for our test called `redis`, it would
