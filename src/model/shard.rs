@@ -4,6 +4,7 @@ use siphasher::sip::SipHasher24;
 
 use super::counters::{CounterId, CounterKey};
 use super::ids::{Content, UserId};
+use super::user_name::UserNameHash;
 
 /// `hash(mid) % count`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,6 +60,11 @@ impl Shards {
         bytes[..2].copy_from_slice(&kind.to_le_bytes());
         bytes[2..].copy_from_slice(&oid.to_le_bytes());
         self.of_bytes(&bytes)
+    }
+
+    /// The same hash over the hash of a name: where the number of the name is.
+    pub fn of_name(self, hash: &UserNameHash) -> Shard {
+        self.of_bytes(hash.bytes())
     }
 
     /// The same hash over the id of the counter, a zero byte, and the key as it is encoded (`1!100`): where the number

@@ -15,6 +15,7 @@ pub mod history_bus;
 pub mod history_store;
 pub mod host_port;
 pub mod hot_store;
+pub mod names;
 pub mod notices;
 pub mod outbox;
 pub mod owner_queues;

@@ -17,6 +17,9 @@ mod hot_store_rewards;
 mod hot_store_users;
 mod hot_store_views;
 mod ledger;
+mod names;
+mod names_embedded;
+mod names_redis;
 mod notices;
 mod notices_told;
 mod owner_queues;
@@ -233,6 +236,21 @@ macro_rules! direct_suite {
     };
 }
 
+/// The same of users' names.
+macro_rules! names_suite {
+    ($each:ident, $($with:tt)*) => {
+        $each! { $($with)*,
+        names {
+            each_name_has_a_number_of_its_own,
+            a_read_gives_no_number,
+            a_dropped_text_comes_back_with_the_next_welcome,
+            names_are_there_after_the_end_of_the_process,
+            names_at_one_time_get_one_number_each,
+        }
+        }
+    };
+}
+
 /// The same of owners' queues.
 macro_rules! owner_queues_suite {
     ($each:ident, $($with:tt)*) => {
@@ -370,6 +388,29 @@ mod redis_cluster_counters {
 
 mod embedded_direct_counters {
     direct_suite!(tests, [], crate::backends::direct_embedded::EmbeddedCounters);
+}
+
+mod embedded_names {
+    names_suite!(tests, [], crate::backends::names_embedded::NamesHere);
+}
+
+mod redis_names_suite {
+    use crate::backends::names_redis::NamesOn;
+    use crate::backends::redis::Single;
+
+    names_suite!(tests, [ignore = "needs Redis: tests/run redis"], NamesOn<Single>);
+}
+
+mod redis_cluster_names {
+    use crate::backends::names_redis::NamesOn;
+    use crate::backends::redis::Several;
+
+    names_suite!(
+        one_test,
+        [ignore = "needs Redis: tests/run redis"],
+        they_keep_all_promises_of_names,
+        NamesOn<Several>
+    );
 }
 
 mod embedded_owner_queues {

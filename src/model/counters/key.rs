@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
-/// The characters that are encoded in a part: all but letters, digits, `-`, `.`, `_` and `~`.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+use crate::percent::RESERVED;
+
 /// Less than everything in an encoded part, so that encoded keys sort as their parts do.
 const SEPARATOR: char = '!';
 
@@ -47,7 +47,7 @@ impl CounterKey {
             if index > 0 {
                 text.push(SEPARATOR);
             }
-            text.extend(utf8_percent_encode(part, PLAIN));
+            text.extend(utf8_percent_encode(part, RESERVED));
         }
         Ok(CounterKey(text.into()))
     }

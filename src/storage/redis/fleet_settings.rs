@@ -30,6 +30,11 @@ impl FleetSettings {
         FleetSettings { redis, own }
     }
 
+    /// Whether a gateway has started on this deployment before.
+    pub async fn are_stored(&self) -> Result<bool, StoreError> {
+        Ok(self.stored().await?.is_some())
+    }
+
     /// Compares the settings with the deployment's, or makes them the deployment's if it has none. Returns those that
     /// differ; `accept`: after they have become the deployment's.
     ///

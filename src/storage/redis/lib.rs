@@ -25,6 +25,7 @@ pub mod joined;
 pub mod lease;
 mod memory;
 mod metrics;
+pub mod names;
 mod node;
 pub mod owner_queues;
 pub mod prepare;

@@ -38,6 +38,7 @@ mod disk_room_tests;
 mod draft;
 mod due_seconds;
 mod list;
+mod names;
 mod notices;
 mod outbox;
 mod prune;
@@ -64,6 +65,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 pub use self::direct::EmbeddedDirect;
+pub use self::names::EmbeddedNames;
 pub use crate::open_error::OpenError;
 
 use self::commit::{Effects, GroupWriter};

@@ -12,6 +12,7 @@
 //! | `views`, `view-days`, `view-marks-…` | see `views/tables.rs` | |
 //! | `notices` | see `notices.rs` | |
 //! | `direct`, `direct-requests-…` | see `direct/tables.rs` | |
+//! | `names`, `name-texts` | see `names/tables.rs` | |
 //!
 //! So each written beat stores one entry, and the list is sorted when it is read.
 
