@@ -59,7 +59,7 @@ use domain::ingest::submit_queue::Completions;
 use domain::time::clock::Clock;
 use edge::admin::readiness::{Readiness, ReadyGauge};
 use edge::admin::{self, Admin};
-use edge::control::{Callers, Control, Guard};
+use edge::control::{CalledUsers, Callers, Control, Guard};
 use edge::demo::RewardsClock;
 use edge::listener::Tls;
 use edge::shutdown::{Shutdown, Signals, Stop};
@@ -175,13 +175,13 @@ fn build(
     let is_shared = shared.is_some();
     let stores = Stores { hot: store, is_shared, outbox, notices, bus, positions, views: kept_views };
     let cold = shared.as_ref().and_then(|shared| shared.cold_reader(config, &clock, parts));
-    let common_stores = CommonStores { hot: stores.hot.clone(), channel, cold };
+    let common_stores = CommonStores { hot: stores.hot.clone(), channel, cold, names: hot.names };
     let common = Common::build(config, common_stores, clock, access.presence.clone(), stop.clone(), parts);
     if let Some(statistics) = statistics {
         statistics.build(&config.counters, &common, parts);
     }
     let source = Source::of(&config.events.deployment);
-    let outbox = Outbox::build(config.rewards.outbox, source, &stores, parts);
+    let outbox = Outbox::build(config.rewards.outbox, source, common.names.clone(), &stores, parts);
     let counting = Counting { direct: hot.direct, derived };
     let counters = counters::build(&config.counters, counting, config.rewards.outbox, &outbox, &common, parts);
     let views = views::build(&config.views, stores.views.clone(), &rewards_clock.today, &common, parts);
@@ -255,7 +255,7 @@ fn start(
 ) -> Result<(), StartError> {
     let Assembly { mut registry, degraded, control: routes, pages, background, threads, ends, .. } = assembly;
     let Listeners { public, probes, control, addresses, .. } = listeners;
-    let Common { clock, clock_status, mid_hash, stop, .. } = gateway.common;
+    let Common { clock, clock_status, mid_hash, names, stop, .. } = gateway.common;
     let (health, ready_share) = (gateway.store_health, config.store.ready_share);
     let readiness = Readiness { health, ready_share, stop: stop.clone(), clock_status: clock_status.clone() };
     let readiness = Arc::new(readiness);
@@ -281,9 +281,11 @@ fn start(
     others.push(operator::start("probes", probes, router, operator::PROBES, nothing, stop.clone()).map_err(process)?);
     let hosts = config.control.hosts.clone();
     let callers = gateway.callers;
-    let guard = Guard { token: access.control_token, callers, hosts, mid_hash: mid_hash.clone() };
+    let called_users = CalledUsers(names);
+    let (of_log, of_guard) = (mid_hash.clone(), called_users.clone());
+    let guard = Guard { token: access.control_token, callers, hosts, mid_hash: of_log, called_users: of_guard };
     let (kick_list, revocations) = (gateway.kick_list, access.revocations);
-    let of_control = Control { kick_list, revocations, clock, clock_status, mid_hash };
+    let of_control = Control { kick_list, revocations, clock, clock_status, mid_hash, called_users };
     let answers = gateway.control_completions;
     others.push(control::start(control, of_control, routes, guard, answers, stop).map_err(process)?);
     log::listening(&addresses);

@@ -29,6 +29,7 @@ use edge::auth::Scopes;
 use edge::config::ControlScope;
 use model::event_topic::EventTopic;
 use model::ids::UserId;
+use model::user_name::UserName;
 
 /// A WebSocket gateway that stores playback positions.
 #[derive(Debug, Parser)]
@@ -64,13 +65,16 @@ pub enum Command {
     /// Print a token for a user or a service, signed with the gateway's key. Never makes a key.
     Token {
         /// User id.
-        #[arg(long, required_unless_present = "service")]
+        #[arg(long, required_unless_present_any = ["service", "sub"])]
         mid: Option<u64>,
+        /// Name of the user, where users have names (auth.subjects = "any").
+        #[arg(long, value_name = "NAME", conflicts_with = "mid")]
+        sub: Option<UserName>,
         /// Name of a service that calls over gRPC or the control listener, instead of a user.
-        #[arg(long, value_name = "NAME", conflicts_with = "mid", requires = "scope")]
+        #[arg(long, value_name = "NAME", conflicts_with_all = ["mid", "sub"], requires = "scope")]
         service: Option<String>,
         /// What the service may do. May be given several times.
-        #[arg(long, conflicts_with = "mid", requires = "service", value_parser = scopes())]
+        #[arg(long, conflicts_with_all = ["mid", "sub"], requires = "service", value_parser = scopes())]
         scope: Vec<String>,
         /// How long the token is valid, such as 30s, 1h or 7d.
         #[arg(long, default_value = "1h")]
@@ -94,7 +98,7 @@ pub enum Command {
     /// Ask the gateway on this machine whether it is ready: exit code 0, or 1 and one line that says why not.
     Health,
     /// Print what the gateway on this machine knows of a user: connections, recording, claims, newest records.
-    User(UserArgs),
+    User(AnyUserArgs),
     /// Show and change the subscribers of events, on the gateway of this machine.
     #[command(subcommand)]
     Subscribers(SubscribersCommand),
@@ -150,6 +154,30 @@ impl UserArgs {
     }
 }
 
+/// A user, by number or by name.
+#[derive(Args, Debug)]
+pub struct AnyUserArgs {
+    /// The user's id.
+    #[arg(value_name = "MID", required_unless_present_any = ["named", "sub"])]
+    id: Option<u64>,
+    /// The same.
+    #[arg(long = "mid", value_name = "MID", conflicts_with = "id")]
+    named: Option<u64>,
+    /// The user's name, where users have names (auth.subjects = "any").
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["id", "named"])]
+    sub: Option<UserName>,
+}
+
+impl AnyUserArgs {
+    /// As in a query of the control listener.
+    pub fn query(&self) -> String {
+        match &self.sub {
+            Some(name) => format!("sub={}", name.encoded()),
+            None => format!("mid={}", self.id.or(self.named).unwrap_or_default()),
+        }
+    }
+}
+
 fn topics() -> impl TypedValueParser<Value = EventTopic> {
     let names = PossibleValuesParser::new(EventTopic::ALL.map(EventTopic::name));
     names.map(|name| EventTopic::of_name(&name).expect("it is one of the names"))
@@ -186,11 +214,14 @@ mod tests {
         let is_taken = |line: &str| Cli::try_parse_from(line.split(' ')).is_ok();
         assert!(is_taken("heartline token --service ranker --scope heartline.read --scope heartline.write"));
         assert!(is_taken("heartline token --service shop --scope heartline.counters"));
+        assert!(is_taken("heartline token --sub auth0|6405"));
         for bad in [
             "heartline token",
             "heartline token --service ranker",
             "heartline token --service ranker --scope read",
             "heartline token --mid 42 --scope heartline.read",
+            "heartline token --mid 42 --sub a",
+            "heartline token --sub a --service ranker --scope heartline.read",
             "heartline token --mid 42 --service ranker --scope heartline.read",
         ] {
             assert!(!is_taken(bad), "{bad}");
@@ -201,16 +232,25 @@ mod tests {
     fn a_user_is_named_with_or_without_the_option() {
         for command in ["user", "hash"] {
             let user = |line: &str| match Cli::try_parse_from(line.split(' ')).ok()?.command {
-                Some(Command::User(args) | Command::Hash(args)) => Some(args.user()),
+                Some(Command::User(args)) => Some(args.query()),
+                Some(Command::Hash(args)) => Some(format!("mid={}", args.user().0)),
                 other => panic!("another command: {other:?}"),
             };
             for good in ["42", "--mid 42", "--mid=42"] {
-                assert_eq!(user(&format!("heartline {command} {good}")), Some(UserId(42)), "{command} {good}");
+                assert_eq!(user(&format!("heartline {command} {good}")), Some("mid=42".to_owned()), "{command} {good}");
             }
             for bad in ["--mid", "42 --mid 42", "42 43", "--mid x"] {
                 assert_eq!(user(&format!("heartline {command} {bad}")), None, "{command} {bad}");
             }
             assert!(Cli::try_parse_from(["heartline", command]).is_err());
+        }
+        let query = |line: &[&str]| match Cli::try_parse_from(line).ok()?.command {
+            Some(Command::User(args)) => Some(args.query()),
+            other => panic!("another command: {other:?}"),
+        };
+        assert_eq!(query(&["heartline", "user", "--sub", "auth0|6405"]).as_deref(), Some("sub=auth0%7C6405"));
+        for bad in [&["heartline", "user", "--sub", ""][..], &["heartline", "user", "42", "--sub", "a"]] {
+            assert_eq!(query(bad), None, "{bad:?}");
         }
     }
 

@@ -57,19 +57,20 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Serve { role, accept_settings } => serve(file, role, accept_settings),
         Command::Init => init(&Config::load(file)?),
         Command::Rebuild(args) => rebuild(&Config::load(file)?, &args),
-        Command::Token { mid, service, scope, ttl } => {
+        Command::Token { mid, sub, service, scope, ttl } => {
             let scope = scope.join(" ");
             let now = clock::wall();
-            token(&Config::load(file)?, |key| match &service {
-                Some(name) => key.issue_service(name, &scope, *ttl, now),
-                None => key.issue(UserId(mid.unwrap_or_default()), *ttl, now),
+            token(&Config::load(file)?, |key| match (&service, &sub) {
+                (Some(name), _) => key.issue_service(name, &scope, *ttl, now),
+                (None, Some(name)) => key.issue_named(name, *ttl, now),
+                (None, None) => key.issue(UserId(mid.unwrap_or_default()), *ttl, now),
             })
         }
         Command::Events { log, follow, after, limit } => {
             Ok(events::print(&Config::load(file)?, EventsOptions { topic: log, after, limit, follow })?)
         }
         Command::Health => health::check(&Config::load(file)?).map_err(Failure::NotReady),
-        Command::User(args) => print(&user::report(&Config::load(file)?, args.user())?),
+        Command::User(args) => print(&user::report(&Config::load(file)?, &args.query())?),
         Command::Subscribers(command) => print(&subscribers::run(&Config::load(file)?, command)?),
         Command::History(args) => print(&history::run(&Config::load(file)?, &args)?),
         Command::Import(args) => {

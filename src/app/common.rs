@@ -13,6 +13,7 @@ use domain::cold::ColdReader;
 use domain::devices::presence::Presence;
 use domain::history::History;
 use domain::ingest::hold_index::HoldIndex;
+use domain::names::UserNames;
 use domain::store_reads::StoreReads;
 use domain::time::clock::Clock;
 use domain::time::guard::{ClockGuard, ClockStatus};
@@ -36,6 +37,8 @@ pub(super) struct Common {
     pub holds: Option<Arc<HoldIndex>>,
     /// Names users in logs.
     pub mid_hash: MidHash,
+    /// Where users are named by texts.
+    pub names: Option<UserNames>,
     pub stop: Stop,
 }
 
@@ -44,12 +47,13 @@ pub(super) struct CommonStores {
     pub hot: Arc<dyn RecordStore>,
     pub channel: Arc<dyn DeviceChannel>,
     pub cold: Option<Arc<ColdReader>>,
+    pub names: Option<UserNames>,
 }
 
 impl Common {
     pub fn build(
         config: &Config,
-        CommonStores { hot, channel, cold }: CommonStores,
+        CommonStores { hot, channel, cold, names }: CommonStores,
         clock: Arc<Clock>,
         presence: Arc<Presence>,
         stop: Stop,
@@ -66,7 +70,7 @@ impl Common {
         let history = History::new(hot.clone(), clock.clone(), reads.clone(), reading, holds.clone());
         let history = history.with_cold(cold.clone());
         let mid_hash = config.log.mid_hash();
-        Common { hot, channel, clock, clock_status, presence, reads, history, cold, holds, mid_hash, stop }
+        Common { hot, channel, clock, clock_status, presence, reads, history, cold, holds, mid_hash, names, stop }
     }
 }
 

@@ -60,7 +60,8 @@ pub(super) fn build(
     let (limits, registry) = (&config.limits, assembly.metrics());
     let Access { verifier, presence, revocations, visitors, .. } = access;
     let (presence, revocations, clock) = (presence.clone(), revocations.clone(), common.clock.clone());
-    let authenticator = Authenticator::new(verifier.clone(), presence, kick_list, revocations, clock, registry);
+    let (verifier, names) = (verifier.clone(), common.names.clone());
+    let authenticator = Authenticator::new(verifier, presence, kick_list, revocations, clock, names, registry);
     let metrics = edge::metrics::Metrics::new(close::CODES.iter().map(|(code, _)| *code), registry);
     let requests = Arc::new(Rates::new(limits.frames_per_second, limits.burst));
     let anonymous = Arc::new(Rates::new(limits.frames_per_second, limits.burst));

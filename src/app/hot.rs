@@ -10,7 +10,9 @@ use super::counters::{Derived, Direct};
 use super::error::StartError;
 use crate::config::Config;
 use domain::devices::gateways::Gateways;
+use domain::names::UserNames;
 use domain::time::clock;
+use edge::auth::Subjects;
 use model::rewards::calendar::StoredCalendar;
 use storage::counters::DirectCounters;
 use storage::device_channel::{Alone, DeviceChannel};
@@ -23,7 +25,7 @@ use storage::views::Views;
 use storage_embedded::data_dir::DataDir;
 use storage_embedded::disk_usage::DiskUsage;
 use storage_embedded::event_bus::EmbeddedLog;
-use storage_embedded::hot_store::{EmbeddedCounters, EmbeddedDirect, EmbeddedStore};
+use storage_embedded::hot_store::{EmbeddedCounters, EmbeddedDirect, EmbeddedNames, EmbeddedStore};
 
 /// How often the disk is measured: more often than Prometheus asks.
 const DISK_USAGE_INTERVAL: Duration = Duration::from_secs(5);
@@ -38,6 +40,8 @@ pub(super) struct Hot {
     /// The server's clock begins no earlier, milliseconds since 1970.
     pub clock_floor: u64,
     pub calendar: Option<StoredCalendar>,
+    /// Where users are named by texts.
+    pub names: Option<UserNames>,
     /// When the store was rebuilt after a loss, milliseconds since 1970; `None`: it never was.
     pub rebuilt_at: Option<u64>,
     pub views: Option<Arc<dyn Views>>,
@@ -60,6 +64,19 @@ pub(super) fn measure_disk(config: &Config, registry: &mut Registry) -> io::Resu
     Ok(())
 }
 
+/// Users are named in one way for as long as the store lives. `has_names`: whether they have names there; `None`: it is new.
+pub(super) fn require_subjects(subjects: Subjects, has_names: Option<bool>) -> Result<(), StartError> {
+    let (is, was) = match (subjects, has_names) {
+        (Subjects::Any, Some(false)) => ("any", "number"),
+        (Subjects::Number, Some(true)) => ("number", "any"),
+        (_, None) | (Subjects::Any, Some(true)) | (Subjects::Number, Some(false)) => return Ok(()),
+    };
+    Err(StartError::Misfit(format!(
+        "auth.subjects: is \"{is}\", and was \"{was}\" when this store was made; set \"{was}\", or begin with a new \
+         store"
+    )))
+}
+
 impl Hot {
     /// Before the gateways on the same store there are those without one, if they can connect here.
     pub fn with_gateways(mut self, config: &Config) -> Self {
@@ -77,6 +94,11 @@ impl Hot {
             true => None,
             false => Some(Arc::new(EmbeddedDirect::open(store.clone(), definitions, config.rewards.outbox)?)),
         };
+        require_subjects(config.auth.subjects, store.has_names()?)?;
+        let names = match config.auth.subjects {
+            Subjects::Number => None,
+            Subjects::Any => Some(UserNames::new(Arc::new(EmbeddedNames::open(store.clone())?))),
+        };
         let derived = EmbeddedCounters::of(store.clone(), config.counters.derived(&config.reading));
         let metrics = derived.metrics().clone();
         Ok(Hot {
@@ -86,6 +108,7 @@ impl Hot {
             channel: Arc::new(Alone),
             clock_floor: store.clock_floor(),
             calendar: store.calendar().cloned(),
+            names,
             rebuilt_at: None,
             views: Some(store.clone()),
             direct: Direct { counters: direct, worker: None },

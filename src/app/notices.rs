@@ -37,6 +37,7 @@ pub(super) fn build(
         source: Source::of(&config.events.deployment),
         left,
         health,
+        names: common.names.clone(),
     };
     let (looking, stop) = (followers.clone(), common.stop.clone());
     assembly.threads.push(Box::new(move || {

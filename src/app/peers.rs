@@ -29,6 +29,7 @@ pub(super) fn messages(
         clock: common.clock.clone(),
         memory,
         live: live.inlet.clone(),
+        names: common.names.clone(),
         revocations: access.revocations.clone(),
     });
     match gateways {

@@ -24,6 +24,7 @@ use domain::subscribers::config::SubscribersConfig;
 use domain::subscribers::{FilterNames, Subscribers};
 use domain::time::clock::Clock;
 use domain::time::guard::ClockStatus;
+use edge::auth::Subjects;
 use edge::control::subscribers::{self, Served};
 use edge::shutdown::Stop;
 use model::subscribers::{EndpointRules, Retries};
@@ -203,7 +204,8 @@ fn filter_names(config: &Config) -> FilterNames {
     let direct = config.counters.direct.iter().map(|counter| counter.id.to_string());
     let derived = config.counters.derived.iter().map(|counter| counter.id.to_string());
     let rules = config.rewards.rules.iter().map(|rule| rule.id.to_string());
-    FilterNames { rules: rules.collect(), counters: direct.chain(derived).collect() }
+    let users_are_named = config.auth.subjects == Subjects::Any;
+    FilterNames { rules: rules.collect(), counters: direct.chain(derived).collect(), users_are_named }
 }
 
 pub(super) fn bounds(settings: &SubscribersConfig) -> Bounds {

@@ -9,6 +9,7 @@ use domain::ingest::lanes::Lanes;
 use domain::rewards::lookup::Lookup;
 use domain::stored_users::Users;
 use domain::views::ViewCounting;
+use edge::control::CalledUsers;
 use edge::control::users::{UserOperations, routes};
 use model::reading::Reading;
 
@@ -32,6 +33,7 @@ pub(super) fn build(
         views,
         reading: reading.clone(),
         mid_hash: common.mid_hash.clone(),
+        called_users: CalledUsers(common.names.clone()),
         gateway: name_of(main),
     }));
 }

@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::gateway::{self, Gateway, GatewayError};
 use crate::config::Config;
-use model::ids::UserId;
 use storage::hot_store::config::Backend;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -31,6 +30,9 @@ struct Connection {
 
 #[derive(Deserialize)]
 struct Exported {
+    /// Missing for a name without a number.
+    mid: Option<String>,
+    sub: Option<String>,
     recording: Recording,
     rewards: Vec<Value>,
     records: Vec<Value>,
@@ -42,13 +44,12 @@ struct Recording {
     paused: bool,
 }
 
-/// Connections, recording, claims and newest records, as text.
-pub fn report(config: &Config, user: UserId) -> Result<String, GatewayError> {
+/// Connections, recording, claims and newest records, as text. `user`: as in a query, `mid=42`.
+pub fn report(config: &Config, user: &str) -> Result<String, GatewayError> {
     let gateway = Gateway::control(config)?;
-    let mid = user.0;
     let (connected, exported) = gateway::runtime()?.block_on(async {
-        let connected = gateway.get(&format!("/v1/connections?mid={mid}"), ANSWER_TIMEOUT).await?;
-        let exported = gateway.get(&format!("/v1/export?mid={mid}&limit={RECORDS}"), ANSWER_TIMEOUT).await?;
+        let connected = gateway.get(&format!("/v1/connections?{user}"), ANSWER_TIMEOUT).await?;
+        let exported = gateway.get(&format!("/v1/export?{user}&limit={RECORDS}"), ANSWER_TIMEOUT).await?;
         Ok::<_, GatewayError>((connected, exported))
     })?;
     let connected: Connected = serde_json::from_slice(&connected).map_err(|error| gateway.strange(&error))?;
@@ -58,12 +59,14 @@ pub fn report(config: &Config, user: UserId) -> Result<String, GatewayError> {
         Backend::Redis => "; other gateways on the same Redis are not asked",
         Backend::HistoryService => "; other gateways of the history services are not asked",
     };
-    Ok(written(user, &connected, &exported, others))
+    Ok(written(&connected, &exported, others))
 }
 
 /// `others`: what is not said of connections to other gateways.
-fn written(user: UserId, connected: &Connected, exported: &Exported, others: &str) -> String {
-    let mut text = format!("user {} (in the log: {})\n", user.0, connected.hash);
+fn written(connected: &Connected, exported: &Exported, others: &str) -> String {
+    let name = exported.sub.as_ref().map(|name| format!("{name:?}"));
+    let words: Vec<_> = exported.mid.iter().cloned().chain(name).collect();
+    let mut text = format!("user {} (in the log: {})\n", words.join(" "), connected.hash);
     let count = connected.connections.len();
     let _ = writeln!(text, "connections to {}{others}: {count}", connected.gateway);
     for Connection { connection, address, device, since } in &connected.connections {

@@ -37,6 +37,7 @@ pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
     checks.listeners(config);
     checks.key(config);
     checks.key_url(config);
+    checks.subjects(config);
     checks.control_token(config);
     checks.grpc(config);
     checks.origins(config);

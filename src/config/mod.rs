@@ -25,6 +25,7 @@ mod reading_checks;
 mod rewards_checks;
 mod secrets;
 mod statistics_checks;
+mod subjects_checks;
 mod subscribers_checks;
 mod views_checks;
 mod warnings;

@@ -25,6 +25,7 @@ pub mod history_packs;
 pub mod history_trim;
 pub mod ingest;
 pub mod live;
+pub mod names;
 pub mod notices;
 pub mod outbox;
 pub mod peer_messages;

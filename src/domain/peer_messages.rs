@@ -23,6 +23,7 @@ use super::devices::kick_list::KickList;
 use super::devices::presence::Presence;
 use super::ingest::hold_index::HoldIndex;
 use super::live::inlet::LiveInlet;
+use super::names::UserNames;
 use super::revocations::Revocations;
 use super::rewards::memory::Memory;
 use super::time::clock::Clock;
@@ -40,6 +41,8 @@ pub struct PeerMessages {
     /// `None`: a history service decides the rewards.
     pub memory: Option<Arc<Memory>>,
     pub live: Arc<LiveInlet>,
+    /// Where users are named by texts.
+    pub names: Option<UserNames>,
     pub revocations: Arc<Revocations>,
 }
 
@@ -58,6 +61,7 @@ impl ChannelSubscriber for PeerMessages {
             Announcement::Kicked(user, at) => self.kick_list.kicked_elsewhere(user, at, self.clock.now()),
             Announcement::Erased(user) => {
                 self.memory.iter().for_each(|memory| memory.forget(user));
+                self.names.iter().for_each(|names| names.forget(user));
                 self.live.erased(user);
             }
             Announcement::Revocations => self.revocations.read_again(),

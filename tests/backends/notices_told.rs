@@ -110,6 +110,7 @@ impl Scene {
             source: Source::of("local"),
             left: self.left.clone(),
             health: Arc::new(NoticeHealth::new(&mut Registry::default())),
+            names: None,
         }
     }
 

@@ -213,7 +213,7 @@ fn authenticator(presence: &Arc<Presence>, clock: &Arc<Clock>, registry: &mut Re
     let no_list = Box::new(FileList::of(Path::new("/nowhere")));
     let revocations = Arc::new(Revocations::open(presence.clone(), no_list, Arc::new(Alone), None).unwrap());
     let kick_list = Arc::new(KickList::new(presence.clone()));
-    (Authenticator::new(verifier, presence.clone(), kick_list, revocations, clock.clone(), registry), key)
+    (Authenticator::new(verifier, presence.clone(), kick_list, revocations, clock.clone(), None, registry), key)
 }
 
 /// No rewards here.

@@ -9,8 +9,9 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use heartline::domain::devices::ready_list::Notifier;
 use heartline::domain::ingest::submit_queue::LargeFramePermit;
+use heartline::edge::auth::User;
 use heartline::edge::connection::close::CloseReason;
-use heartline::edge::connection::conversation::Conversation;
+use heartline::edge::connection::conversation::{Asked, Conversation};
 use heartline::edge::protocol::frame::{Hello, ServerFrame};
 use heartline::model::ids::{ConnectionId, UserId};
 use heartline::model::visitor::Visitor;
@@ -62,9 +63,10 @@ impl Peer {
         let identity = context.authenticator.identify(&gateway.token(user, life)).unwrap();
         let notify = Arc::<Notify>::default();
         let registration =
-            context.authenticator.enter(&identity, Visitor::default(), Notifier::Own(notify.clone())).unwrap();
+            context.authenticator.enter(user, &identity, Visitor::default(), Notifier::Own(notify.clone())).unwrap();
         let hello = Hello { ack_delay: Some(ack_delay.as_millis() as u64), ..Hello::default() };
-        let conversation = Conversation::new(context, registration, &identity, hello, seq, None, now());
+        let (asked, named) = (Asked { hello, seq, flag: None }, User { id: user, name: None });
+        let conversation = Conversation::new(context, registration, (&identity, named), asked, now());
         Peer {
             user,
             connection: conversation.connection(),

@@ -57,6 +57,7 @@ mod log_lines;
 mod log_pipe;
 mod malformed;
 mod metrics;
+mod names;
 mod operations;
 mod origins;
 mod other_settings;

@@ -136,7 +136,7 @@ impl Fixture {
             Arc::new(Revocations::open(presence.clone(), no_list, Arc::new(Alone), None).expect("an empty list"));
         let verifier = Arc::new(Verifier::new(&config, Some(&key)).expect("keys"));
         let authenticator =
-            Authenticator::new(verifier, presence, kick_list.clone(), revocations, clock.clone(), &mut registry);
+            Authenticator::new(verifier, presence, kick_list.clone(), revocations, clock.clone(), None, &mut registry);
         let clock_guard = clock_guard(store_ahead.clone(), clock.clone(), &mut registry);
         let context = Arc::new(ConnectionContext {
             lanes: Lanes::new(vec![intake], Box::new(|_| 0)),

@@ -180,7 +180,7 @@ async fn commits_of_the_log_before_skip_nothing_of_one_that_was_made_anew() {
 
 /// An event of that topic, of a user's own.
 fn event(topic: EventTopic, user: u64, receipt: Receipt) -> Event {
-    Event { topic, cloud_event: claim(user, 1).event(&Source::of(DEPLOYMENT)), receipt }
+    Event { topic, cloud_event: claim(user, 1).event(None, &Source::of(DEPLOYMENT)), receipt }
 }
 
 #[tokio::test]

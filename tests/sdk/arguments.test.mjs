@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Heartline } from '../../web-demo/client/heartline.js';
+import { isWelcomeOf } from '../../web-demo/client/heartline/arguments.js';
 import { Requests } from '../../web-demo/client/heartline/requests.js';
 import { Media } from './media.mjs';
 import { Stage, sent, token, until } from './stage.mjs';
@@ -73,12 +74,20 @@ test('ids of all 64 bits are stored as they are', async () => {
   assert.deepEqual(records.map((record) => record?.oid), wanted);
 });
 
-test('a user must be an id', () => {
+test('a user must be an id or a name', () => {
   const rest = { url: 'http://localhost', storage: null };
   const make = (user) => new Heartline({ user, getToken: async () => token('1'), ...rest });
-  for (const user of BAD_OIDS) assert.throws(() => make(user), /^TypeError: user must be an id/, String(user));
-  make('042');
+  const bad = ['', 'a\n', '\u007f', 'n'.repeat(257), 'é'.repeat(129), 1.5, -1, 2 ** 53, -1n, 2n ** 64n, null, undefined, {}];
+  for (const user of bad) assert.throws(() => make(user), /^TypeError: user must be an id/, String(user));
+  for (const user of ['042', 42, 2n ** 64n - 1n, 'auth0|6405', 'n'.repeat(256), '🎬']) make(user);
   assert.throws(() => new Heartline({ user: '1', ...rest }), /getToken must be a function/);
+});
+
+test('a welcome is of the user that it names', () => {
+  for (const user of ['42', '042']) assert.ok(isWelcomeOf({ mid: '42' }, user));
+  for (const user of ['43', 'ann']) assert.ok(!isWelcomeOf({ mid: '42' }, user));
+  assert.ok(isWelcomeOf({ mid: '1', sub: 'ann' }, 'ann') && isWelcomeOf({ mid: '1', sub: '042' }, '042'));
+  for (const user of ['1', 'Ann', 'ann ']) assert.ok(!isWelcomeOf({ mid: '1', sub: 'ann' }, user), user);
 });
 
 test('a single content is a list of one, also before the welcome', async () => {

@@ -14,7 +14,7 @@ pub async fn publish(bus: &dyn EventBus, claims: impl IntoIterator<Item = Claim>
     let ((receipts, mut reports), source) = (unbounded_channel(), Source::of(DEPLOYMENT));
     let event = |(claim, number): (Claim, u64)| {
         let receipt = Receipt::new(number, receipts.clone());
-        Event { topic: EventTopic::Rewards, cloud_event: claim.event(&source), receipt }
+        Event { topic: EventTopic::Rewards, cloud_event: claim.event(None, &source), receipt }
     };
     bus.publish(claims.into_iter().zip(1..).map(event).collect());
     drop(receipts);

@@ -16,7 +16,7 @@
  */
 
 import { Address } from './heartline/address.js';
-import { checkedContent, checkedId, checkedListener, checkedMedia } from './heartline/arguments.js';
+import { checkedContent, checkedListener, checkedMedia, checkedUser } from './heartline/arguments.js';
 import { ServerClock } from './heartline/clock.js';
 import { Connection } from './heartline/connection.js';
 import { Delivery } from './heartline/delivery.js';
@@ -78,7 +78,7 @@ export class Heartline extends Emitter {
 
   /**
    * @param {object} options
-   * @param {string | bigint | number} options.user  the user's id, the `sub` of the tokens: each user has an outbox
+   * @param {string | bigint | number} options.user  the user as the tokens name one (`sub`): each user has an outbox
    * @param {(why: { refused: boolean }) => Promise<string>} options.getToken  a valid token; a new one if `refused`
    * @param {string | URL} [options.url]  where the gateway is, with the path that leads to it, if there is one: the page's
    *   own origin
@@ -98,7 +98,7 @@ export class Heartline extends Emitter {
     WebSocket = globalThis.WebSocket, fetch = (...request) => globalThis.fetch(...request),
   }) {
     super();
-    const mid = checkedId(user, 'user');
+    const own = checkedUser(user);
     if (typeof getToken !== 'function') throw new TypeError('getToken must be a function');
     if (debug) this.#writeToConsole();
     const [clock, seen] = [this.#clock, new Seen()];
@@ -108,7 +108,7 @@ export class Heartline extends Emitter {
     const event = (type, detail) => this.emit(type, detail);
     const fault = (/** @type {string} */ message) => this.#fault(message);
     const dropped = (/** @type {Beat} */ beat) => event('dropped', { beat });
-    const outbox = new Outbox({ storage, name: storageName, user: mid, dropped });
+    const outbox = new Outbox({ storage, name: storageName, user: own, dropped });
     const connection = new Connection(
       {
         url: address.socket('/v1/connect'), auth, getToken, clock, WebSocket,
@@ -145,7 +145,7 @@ export class Heartline extends Emitter {
       action: () => connection.act(),
     });
     this.#marks = new Marks(clock, seen);
-    this.#inbox = new Inbox({ connection, delivery, requests, playbacks, clock, seen }, mid, {
+    this.#inbox = new Inbox({ connection, delivery, requests, playbacks, clock, seen }, own, {
       event, fault, made: beat => this.#made(beat),
     });
     this.#replaceSocket = () => fallback && this.#loadFallback({ connection, delivery, requests, http });

@@ -77,7 +77,7 @@ export class Consumer extends EventTarget {
   async #take({ events, next }, first) {
     const rows = events.map(({ offset, event }) => ({ offset, event, points: points(event.data.rule) }));
     const entries = rows.map(({ offset, event, points }) => ({
-      offset, points, mid: event.data.mid, key: `${event.source} ${event.id}`,
+      offset, points, mid: event.subject, key: `${event.source} ${event.id}`,
     }));
     const fresh = await this.#ledger.credit({ entries, next, first });
     this.#emit('page', { rows: rows.map(row => ({ ...row, fresh: fresh.has(row.offset) })), next });

@@ -17,7 +17,9 @@ export class EventList {
   }
 
   add({ offset, event, points, fresh }) {
-    const { rule, mid, kind, oid, day } = event.data;
+    const { rule, kind, oid, day } = event.data;
+    // The name where users have names, the number elsewhere.
+    const mid = event.subject;
     const row = document.createElement('li');
     Object.assign(row.dataset, { offset, id: event.id, rule, mid, day, fresh });
     row.append(

@@ -7,7 +7,7 @@ use super::super::assembly::Assembly;
 use super::super::common::Common;
 use super::super::counters::Direct;
 use super::super::error::StartError;
-use super::super::hot::Hot;
+use super::super::hot::{Hot, require_subjects};
 use super::super::subscribers::bounds;
 use super::agreed::{agree, overruled};
 use super::history_packs;
@@ -15,8 +15,10 @@ use super::history_trim;
 use crate::config::Config;
 use domain::cold::ColdReader;
 use domain::history_packs::feed::PackFeed;
+use domain::names::UserNames;
 use domain::subscribers::config::SubscribersConfig;
 use domain::time::clock::Clock;
+use edge::auth::Subjects;
 use model::retention::Retention;
 use storage::counters::DirectCounters;
 use storage::device_channel::ChannelSubscriber;
@@ -29,6 +31,7 @@ use storage_redis::counters::RedisDirect;
 use storage_redis::device_channel::RedisChannel;
 use storage_redis::fleet_settings::FleetSettings;
 use storage_redis::hot_store::{RedisStore, Settings};
+use storage_redis::names::RedisNames;
 use storage_redis::owner_queues::RedisQueues;
 use storage_redis::revocation_list::RedisList;
 
@@ -95,6 +98,19 @@ pub(in super::super) fn open_hot(config: &Config, accept_settings: bool) -> Resu
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(StartError::Process)?;
     let settings = FleetSettings::new(redis.clone(), config.alike.clone());
+    let has_names = runtime.block_on(async {
+        let has_names = RedisNames::are_kept(&redis).await?;
+        // The first gateway stores its settings.
+        Ok((has_names || settings.are_stored().await?).then_some(has_names))
+    });
+    require_subjects(config.auth.subjects, has_names.map_err(StartError::StoreAway)?)?;
+    let names = match config.auth.subjects {
+        Subjects::Number => None,
+        Subjects::Any => {
+            let names = runtime.block_on(RedisNames::open(redis.clone())).map_err(StartError::StoreAway)?;
+            Some(UserNames::new(Arc::new(names)))
+        }
+    };
     runtime.block_on(agree(&settings, accept_settings))?;
     let channel = RedisChannel::new();
     let own = channel.clone();
@@ -111,6 +127,7 @@ pub(in super::super) fn open_hot(config: &Config, accept_settings: bool) -> Resu
         // The clock is held against that of Redis.
         clock_floor: 0,
         calendar: store.calendar().cloned(),
+        names,
         rebuilt_at: redis.rebuilt_at(),
         views: None,
         direct: direct_counters(config, &redis, room, &store),

@@ -71,7 +71,7 @@ pub(in super::super) fn serve(
     // The clock is held against that of the services.
     let clock = Arc::new(Clock::starting_at(0, config.store.clock_step_max));
     // The services read what has left their hot store.
-    let common_stores = CommonStores { hot: Arc::new(store.clone()), channel, cold: None };
+    let common_stores = CommonStores { hot: Arc::new(store.clone()), channel, cold: None, names: None };
     let common = Common::build(config, common_stores, clock, access.presence.clone(), stop, parts);
     let reads = common.reads.clone();
     let lookup: Arc<dyn Lookup> = Arc::new(ServiceLookup { store: Arc::new(store.clone()), reads });

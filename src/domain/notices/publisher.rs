@@ -19,11 +19,13 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::health::{NoticeHealth, Step};
 use crate::commit_listener::{CommitListener, CommittedGroup};
+use crate::names::{NamesUnavailable, UserNames};
 use crate::time::clock::Clock;
 use model::backoff::Backoff;
 use model::cloud_event::{CloudEvent, Source};
 use model::ids::{Content, UserId};
 use model::notices::{Notice, position_event};
+use model::user_name::{ToldUser, UserName};
 use storage::delivery::{Delivery, Receipt};
 use storage::event_bus::{BusError, Event, EventBus, EventTopic};
 use storage::hot_store::Positions;
@@ -56,6 +58,8 @@ pub struct Publisher {
     /// Notified when a commit has left a notice that is due.
     pub left: Arc<Notify>,
     pub health: Arc<NoticeHealth>,
+    /// Where users are named by texts.
+    pub names: Option<UserNames>,
 }
 
 /// Notifies the publisher.
@@ -135,7 +139,8 @@ impl Publisher {
             return Some(Look::Found { much });
         }
         let began = Instant::now();
-        let Batch { events, done, unread } = self.batch(taken).await;
+        let names = self.health.note(Step::Read, self.names_of(&taken).await)?;
+        let Batch { events, done, unread } = self.batch(taken, &names).await;
         let kinds: Vec<_> = events.iter().map(|event| event.kind).collect();
         self.health.note(Step::Publish, self.publish(events).await)?;
         self.health.published(&kinds, began.elapsed());
@@ -144,8 +149,18 @@ impl Publisher {
         Some(Look::Found { much })
     }
 
-    /// The events of each user in their order: forgettings first, then the records as they are now.
-    async fn batch(&self, taken: Vec<Taken>) -> Batch {
+    async fn names_of(&self, taken: &[Taken]) -> Result<HashMap<UserId, UserName>, StoreError> {
+        match &self.names {
+            Some(names) => {
+                let users = taken.iter().map(|taken| taken.notice.user());
+                names.names_of(users).await.map_err(|NamesUnavailable(error)| error)
+            }
+            None => Ok(HashMap::new()),
+        }
+    }
+
+    /// The events of each user in their order: forgettings first, then the records as they are now. `names`: of the users.
+    async fn batch(&self, taken: Vec<Taken>, names: &HashMap<UserId, UserName>) -> Batch {
         let followed = self.notices.followed().get();
         let (mut forgotten, mut positions) = (Vec::new(), BTreeMap::<UserId, BTreeSet<Content>>::new());
         for Taken { notice, .. } in &taken {
@@ -159,7 +174,8 @@ impl Publisher {
         }
         forgotten.sort_by_key(|forgotten| (forgotten.user, forgotten.version));
         let mut batch = Batch::default();
-        batch.events.extend(forgotten.into_iter().map(|forgotten| forgotten.event(&self.source)));
+        let of_forgotten = forgotten.into_iter().map(|one| one.event(names.get(&one.user), &self.source));
+        batch.events.extend(of_forgotten);
         let read = stream::iter(positions).map(async |(user, contents)| {
             let contents = contents.into_iter().collect();
             (user, self.records.get(user, contents, self.clock.now()).await)
@@ -169,7 +185,8 @@ impl Publisher {
         while let Some((user, found)) = read.next().await {
             match found {
                 Ok(found) => {
-                    let records = found.records.iter().flatten();
+                    let (records, user) =
+                        (found.records.iter().flatten(), ToldUser { id: user, name: names.get(&user) });
                     batch.events.extend(records.map(|record| position_event(user, record, &self.source)));
                 }
                 Err(error) => {

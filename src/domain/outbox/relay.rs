@@ -8,6 +8,7 @@
 //! The bus may send an event at any time until it reports on it: the event is not handed over again before its report.
 //! It holds back the later events of its user, and no events of other users.
 
+use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,12 +20,17 @@ use super::bus_health::BusHealth;
 use super::bus_watch::{BusState, BusWatch};
 use super::entry_event;
 use super::relay_notify::RelayNotify;
-use super::waiting_events::{RETRY, WaitingEvents};
+use super::waiting_events::{RETRY, Ready, WaitingEvents};
+use crate::names::{NamesUnavailable, UserNames};
 use model::backoff::Backoff;
 use model::cloud_event::Source;
+use model::ids::UserId;
+use model::outbox_entry::{OutboxEntry, OutboxPartition};
+use model::user_name::UserName;
 use storage::delivery::{Delivery, Receipt, Report};
 use storage::event_bus::EventBus;
 use storage::outbox::{Outbox, OutboxNumber};
+use storage::store_error::StoreError;
 
 /// Entries that are read together, and events that are handed over together.
 const BATCH_MAX: usize = 1024;
@@ -48,6 +54,8 @@ pub struct Relay {
     pub health: Arc<BusHealth>,
     /// The source of all events.
     pub source: Source,
+    /// Where users are named by texts.
+    pub names: Option<UserNames>,
 }
 
 /// The progress of the relay.
@@ -113,15 +121,16 @@ impl Relay {
         if !progress.has_room() {
             return;
         }
-        match self.outbox.read(progress.read, BATCH_MAX).await {
-            Ok(entries) => {
+        match self.read_after(progress.read).await {
+            Ok((entries, names)) => {
                 (progress.more, progress.pause) = (entries.len() == BATCH_MAX, None);
                 progress.backoff.succeeded();
                 progress.watch.read(None);
                 let now = Instant::now();
                 for (number, entry) in entries {
                     progress.read = number;
-                    progress.waiting.add(number, entry, now);
+                    let name = user_of(&entry).and_then(|user| names.get(&user).cloned());
+                    progress.waiting.add(number, entry, name, now);
                 }
             }
             Err(error) => {
@@ -129,6 +138,19 @@ impl Relay {
                 progress.watch.read(Some(error.to_string()));
             }
         }
+    }
+
+    /// Entries, and the names of their users.
+    async fn read_after(&self, read: OutboxNumber) -> Result<(Entries, HashMap<UserId, UserName>), StoreError> {
+        let entries = self.outbox.read(read, BATCH_MAX).await?;
+        let names = match &self.names {
+            Some(names) => {
+                let users = entries.iter().filter_map(|(_, entry)| user_of(entry));
+                names.names_of(users).await.map_err(|NamesUnavailable(error)| error)?
+            }
+            None => HashMap::new(),
+        };
+        Ok((entries, names))
     }
 
     fn hand_over(&self, progress: &mut Progress) {
@@ -139,9 +161,8 @@ impl Relay {
                 break;
             }
             let receipt = |number| Receipt::new(number, progress.receipts.clone());
-            let events =
-                handed.into_iter().map(|(number, entry)| entry_event::of(entry, &self.source, receipt(number)));
-            self.bus.publish(events.collect());
+            let event = |Ready { number, entry, name }| entry_event::of(entry, name, &self.source, receipt(number));
+            self.bus.publish(handed.into_iter().map(event).collect());
         }
         let state = progress.watch.state(progress.waiting.oldest(), now);
         let full = state != BusState::Healthy && !progress.has_room();
@@ -191,6 +212,15 @@ impl Relay {
             }
             Err(_) => {}
         }
+    }
+}
+
+type Entries = Vec<(OutboxNumber, OutboxEntry)>;
+
+fn user_of(entry: &OutboxEntry) -> Option<UserId> {
+    match entry.partition() {
+        OutboxPartition::User(user) => Some(user),
+        OutboxPartition::Counter(..) => None,
     }
 }
 

@@ -220,6 +220,7 @@ impl Fixture {
             notify: notify.clone(),
             health: health.clone(),
             source: Source::of("local"),
+            names: None,
         };
         let relay = tokio::spawn(relay.run());
         Fixture { outbox, bus, notify, health, relay }

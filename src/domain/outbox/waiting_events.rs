@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use model::backoff::Backoff;
 use model::outbox_entry::{OutboxEntry, OutboxPartition};
+use model::user_name::UserName;
 use storage::outbox::OutboxNumber;
 
 /// Waiting events are published no later than this after the bus is back.
@@ -28,7 +29,16 @@ pub struct WaitingEvents {
 
 struct Waiting {
     entry: OutboxEntry,
+    /// Of the user, if it is known.
+    name: Option<UserName>,
     since: Instant,
+}
+
+/// An event to hand over.
+pub struct Ready<'a> {
+    pub number: OutboxNumber,
+    pub entry: &'a OutboxEntry,
+    pub name: Option<&'a UserName>,
 }
 
 /// The events of a partition: at least one.
@@ -58,19 +68,19 @@ impl WaitingEvents {
         self.resting.first().map(|(at, _)| *at)
     }
 
-    /// Adds an entry after all that were added before it.
-    pub fn add(&mut self, number: OutboxNumber, entry: OutboxEntry, now: Instant) {
+    /// Adds an entry after all that were added before it. `name`: of its user, if it is known.
+    pub fn add(&mut self, number: OutboxNumber, entry: OutboxEntry, name: Option<UserName>, now: Instant) {
         let partition = self.partitions.entry(entry.partition()).or_default();
         if partition.numbers.is_empty() {
             self.ready.insert(number);
         }
         partition.numbers.push_back(number);
-        self.entries.insert(number, Waiting { entry, since: now });
+        self.entries.insert(number, Waiting { entry, name, since: now });
     }
 
     /// The events to hand over now, oldest first, at most `limit`: one event of each partition, or all with
     /// `runs`.
-    pub fn hand_over(&mut self, limit: usize, runs: bool, now: Instant) -> Vec<(OutboxNumber, &OutboxEntry)> {
+    pub fn hand_over(&mut self, limit: usize, runs: bool, now: Instant) -> Vec<Ready<'_>> {
         let later = self.resting.split_off(&(now + Duration::from_nanos(1), 0));
         let rested = std::mem::replace(&mut self.resting, later);
         self.ready.extend(rested.into_iter().map(|(_, number)| number));
@@ -84,7 +94,11 @@ impl WaitingEvents {
             handed.extend(events.numbers.iter().take(events.unreported));
         }
         handed.sort_unstable();
-        handed.into_iter().filter_map(|number| Some((number, &self.entries.get(&number)?.entry))).collect()
+        let ready = |number| {
+            let Waiting { entry, name, .. } = self.entries.get(&number)?;
+            Some(Ready { number, entry, name: name.as_ref() })
+        };
+        handed.into_iter().filter_map(ready).collect()
     }
 
     /// Removes a published event. False: it was not waiting.

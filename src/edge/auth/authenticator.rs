@@ -8,16 +8,20 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 
-use super::token::{Identity, ServiceIdentity, Verifier};
+use super::token::{Identity, ServiceIdentity, Subject, Verifier};
 use super::token_error::TokenError;
+use super::user::User;
 use domain::devices::inbox::Inbox;
 use domain::devices::kick_list::KickList;
 use domain::devices::presence::{Presence, Registration};
 use domain::devices::ready_list::Notifier;
+use domain::names::{NamesUnavailable, Numbered, UserNames};
 use domain::revocations::Revocations;
 use domain::time::clock::Clock;
 use model::ids::{ConnectionId, GatewayId, UserId};
 use model::visitor::Visitor;
+
+const WITH_NAMES: &str = "a verifier that reads names comes with names";
 
 /// Shared by all threads.
 #[derive(Clone)]
@@ -27,6 +31,8 @@ pub struct Authenticator {
     kick_list: Arc<KickList>,
     revocations: Arc<Revocations>,
     clock: Arc<Clock>,
+    /// Where users are named by texts.
+    names: Option<UserNames>,
     accepted: Counter,
     refused: Counter,
     causes: Family<Refusal, Counter>,
@@ -49,6 +55,7 @@ impl Authenticator {
         kick_list: Arc<KickList>,
         revocations: Arc<Revocations>,
         clock: Arc<Clock>,
+        names: Option<UserNames>,
         registry: &mut Registry,
     ) -> Self {
         let checks = Family::<Labels, Counter>::default();
@@ -59,7 +66,7 @@ impl Authenticator {
         // Exported from the start.
         TokenError::ALL.iter().for_each(|error| drop(causes.get_or_create(&Refusal { cause: error.word() })));
         registry.register("tokens_refused", "Tokens refused, by cause", causes.clone());
-        Authenticator { verifier, presence, kick_list, revocations, clock, accepted, refused, causes }
+        Authenticator { verifier, presence, kick_list, revocations, clock, names, accepted, refused, causes }
     }
 
     /// Something to wait for before a token is checked: it names a key that may be published by now. Usually `None`.
@@ -108,10 +115,46 @@ impl Authenticator {
         checked
     }
 
+    /// The user of a token. A name that has no number yet gets one; a text that was dropped is written again, unless the user
+    /// is [refused](Self::refuses).
+    pub async fn user(&self, identity: &Identity) -> Result<User, NamesUnavailable> {
+        let (name, names) = match (&identity.subject, &self.names) {
+            (Subject::Number(id), _) => return Ok(User { id: *id, name: None }),
+            (Subject::Name(name), names) => (name, names.as_ref().expect(WITH_NAMES)),
+        };
+        let id = match names.find(name).await? {
+            Some(Numbered { user, is_dropped }) if !is_dropped || self.refuses(user, identity) => user,
+            _ => names.number(name).await?,
+        };
+        Ok(User { id, name: Some(name.clone()) })
+    }
+
+    /// The same for a read: a name that has no number gets none, and nothing is found.
+    pub async fn reader(&self, identity: &Identity) -> Result<User, NamesUnavailable> {
+        let (name, names) = match (&identity.subject, &self.names) {
+            (Subject::Number(id), _) => return Ok(User { id: *id, name: None }),
+            (Subject::Name(name), names) => (name, names.as_ref().expect(WITH_NAMES)),
+        };
+        let id = names.find(name).await?.map_or_else(|| name.stand_in(), |found| found.user);
+        Ok(User { id, name: Some(name.clone()) })
+    }
+
+    /// Has the text of the user's name written again, if an erasure has dropped it.
+    pub fn welcome_again(&self, user: &User) -> Option<BoxFuture<'static, Result<(), NamesUnavailable>>> {
+        let (names, name) = (self.names.clone()?, user.name.clone()?);
+        Some(Box::pin(async move { names.number(&name).await.map(drop) }))
+    }
+
     /// Registers a new connection; `None` when it is [refused](Self::refuses).
-    pub fn enter(&self, identity: &Identity, visitor: Visitor, notifier: Notifier) -> Option<Registration> {
-        let registration = self.presence.register(identity.user, identity.token.clone(), visitor, notifier);
-        (!self.refuses(identity)).then_some(registration)
+    pub fn enter(
+        &self,
+        user: UserId,
+        identity: &Identity,
+        visitor: Visitor,
+        notifier: Notifier,
+    ) -> Option<Registration> {
+        let registration = self.presence.register(user, identity.token.clone(), visitor, notifier);
+        (!self.refuses(user, identity)).then_some(registration)
     }
 
     /// Replaces the token of a connection by another one of its user. False: the new token is [refused](Self::refuses),
@@ -119,13 +162,13 @@ impl Authenticator {
     pub fn renew(&self, registration: &Registration, identity: &Identity) -> bool {
         // Before the question, so that it does not slip in beside a revocation.
         registration.inbox().renewed(identity.token.clone());
-        !self.refuses(identity)
+        !self.refuses(registration.inbox().user, identity)
     }
 
     /// Whether the user was kicked a moment ago, or the token is revoked.
-    pub fn refuses(&self, identity: &Identity) -> bool {
-        self.kick_list.refuses(identity.user, self.clock.instant())
-            || self.revocations.refuses(identity.user, &identity.token, self.clock.wall())
+    pub fn refuses(&self, user: UserId, identity: &Identity) -> bool {
+        self.kick_list.refuses(user, self.clock.instant())
+            || self.revocations.refuses(user, &identity.token, self.clock.wall())
     }
 
     /// An inbox for one request of `user`. Its changes are pushed to all of the user's connections but `origin`.

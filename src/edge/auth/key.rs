@@ -13,6 +13,7 @@ use super::AuthConfig;
 use super::kept_secret::{KeptSecret, KeptSecretError};
 use model::ids::UserId;
 use model::secret::Secret;
+use model::user_name::UserName;
 
 /// Made when no key is configured.
 pub const DEVELOPMENT_KEY: KeptSecret =
@@ -92,6 +93,11 @@ impl SigningKey {
     /// `wall_now_ms`, milliseconds since 1970 by the wall clock.
     pub fn issue(&self, user: UserId, ttl: Duration, wall_now_ms: u64) -> Issued {
         self.sign(user.0.to_string(), "", ttl, wall_now_ms)
+    }
+
+    /// The same of a user who is named by a text.
+    pub fn issue_named(&self, name: &UserName, ttl: Duration, wall_now_ms: u64) -> Issued {
+        self.sign(name.as_str().to_owned(), "", ttl, wall_now_ms)
     }
 
     /// The same of a service with this name. `scope`: words with a space between.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
-use crate::auth::{Scopes, Verifier};
+use crate::auth::{Scopes, Subject, Verifier};
 
 const NOW_MS: u64 = 1_795_150_000_123;
 
@@ -24,7 +24,7 @@ fn an_issued_token_is_accepted_with_the_same_settings() {
     let issued = key.issue(UserId(u64::MAX), Duration::from_secs(3600), NOW_MS);
     let identity =
         Verifier::new(&config, Some(&key)).expect("keys").verify(&issued.token, NOW_MS).expect("a good token");
-    assert_eq!(identity.user, UserId(u64::MAX));
+    assert_eq!(identity.subject, Subject::Number(UserId(u64::MAX)));
     assert_eq!(identity.expires_ms, issued.expires_ms);
     assert_eq!(issued.expires_ms, 1_795_153_600_000);
 }

@@ -7,7 +7,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::auth::test_keys::{EC_1, OCT_1, RSA_1, RSA_2, TestKey};
-use crate::auth::{AuthConfig, TokenError, Verifier};
+use crate::auth::{AuthConfig, Subject, TokenError, Verifier};
+use model::ids::UserId;
 use model::secret::Secret;
 
 const URL: &str = "https://id.example/keys";
@@ -60,14 +61,16 @@ impl Scene {
     }
 }
 
+const USER: Subject = Subject::Number(UserId(42));
+
 impl Running {
     /// As a connection does it.
-    async fn judge(&self, key: &TestKey) -> Result<u64, TokenError> {
+    async fn judge(&self, key: &TestKey) -> Result<Subject, TokenError> {
         let token = key.sign(&json!({"sub": "42", "exp": NOW / 1000 + 60}));
         if let Some(published) = self.verifier.awaited_key(&token) {
             published.await;
         }
-        self.verifier.verify(&token, NOW).map(|identity| identity.user.0)
+        self.verifier.verify(&token, NOW).map(|identity| identity.subject)
     }
 }
 
@@ -76,9 +79,9 @@ async fn a_new_key_is_fetched_for_its_first_token_and_at_most_once_a_minute() {
     let scene = Scene::new(set(&[&RSA_1]));
     let running = scene.start();
     running.keys.first().await;
-    assert_eq!((running.judge(&RSA_1).await, scene.fetches()), (Ok(42), 1));
+    assert_eq!((running.judge(&RSA_1).await, scene.fetches()), (Ok(USER), 1));
     scene.answers(set(&[&RSA_1, &EC_1]));
-    assert_eq!((running.judge(&EC_1).await, scene.fetches()), (Ok(42), 2));
+    assert_eq!((running.judge(&EC_1).await, scene.fetches()), (Ok(USER), 2));
     // Further unknown keys cause no fetch.
     for _ in 0..50 {
         assert_eq!(running.judge(&RSA_2).await, Err(TokenError::UnknownKid));
@@ -98,13 +101,13 @@ async fn the_last_good_keys_stay_while_answers_are_bad() {
     for answer in bad.into_iter().chain([Err("it answered 500".to_owned()), set(&[&OCT_1])]) {
         scene.answers(answer.clone());
         sleep(Duration::from_mins(11)).await;
-        assert_eq!(running.judge(&RSA_1).await, Ok(42), "{answer:?}");
+        assert_eq!(running.judge(&RSA_1).await, Ok(USER), "{answer:?}");
         assert!(running.keys.trouble().is_some_and(|trouble| trouble.ends_with("are in force")), "{answer:?}");
         assert!(running.judge(&OCT_1).await.is_err(), "a published secret is no key");
     }
     scene.answers(set(&[&EC_1]));
     sleep(Duration::from_mins(1)).await;
-    assert_eq!((running.judge(&EC_1).await, running.keys.trouble()), (Ok(42), None));
+    assert_eq!((running.judge(&EC_1).await, running.keys.trouble()), (Ok(USER), None));
     assert!(running.judge(&RSA_1).await.is_err(), "it is published no more");
 }
 
@@ -129,11 +132,11 @@ async fn a_start_without_an_answer_waits_unless_keys_of_this_url_were_kept() {
     assert!(running.keys.trouble().is_some_and(|trouble| trouble.ends_with("no token can be checked")));
     scene.answers(set(&[&RSA_1]));
     running.keys.first().await;
-    assert_eq!(running.judge(&RSA_1).await, Ok(42));
+    assert_eq!(running.judge(&RSA_1).await, Ok(USER));
     scene.answers(Err("no connection".to_owned()));
     let next = scene.start();
     next.keys.first().await;
-    assert_eq!((next.judge(&RSA_1).await, next.keys.fetched_at()), (Ok(42), Some(NOW)));
+    assert_eq!((next.judge(&RSA_1).await, next.keys.fetched_at()), (Ok(USER), Some(NOW)));
     let kept = std::fs::read_to_string(scene.data.path().join(KEPT)).expect("the kept set");
     std::fs::write(scene.data.path().join(KEPT), kept.replace(URL, "https://other.example/keys")).expect("written");
     let other = scene.start();

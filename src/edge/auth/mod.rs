@@ -20,6 +20,7 @@ pub mod keyring;
 mod scopes;
 pub mod token;
 mod token_error;
+mod user;
 
 #[cfg(test)]
 #[path = "../../../tests/support/keys.rs"]
@@ -38,11 +39,23 @@ pub use kept_secret::{KeptSecret, KeptSecretError};
 pub use key::{Issued, SigningKey};
 pub use key_set::KeySetError;
 pub use scopes::Scopes;
-pub use token::{Identity, ServiceIdentity, Verifier};
+pub use token::{Identity, ServiceIdentity, Subject, Verifier};
 pub use token_error::TokenError;
+pub use user::User;
 
 /// Bytes of an HS256 key, at least: RFC 7518 asks for as many as the hash has.
 pub const SECRET_BYTES_MIN: usize = 32;
+
+/// How users are named: one way for a deployment, for good.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subjects {
+    /// By a decimal number of 64 bits.
+    #[default]
+    Number,
+    /// By any text of 1 to 256 bytes.
+    Any,
+}
 
 /// Which tokens are believed. Each setting is explained, with its default, in `deploy/heartline.toml`.
 #[derive(Clone, Debug, Deserialize)]
@@ -63,6 +76,9 @@ pub struct AuthConfig {
     pub audience: String,
     /// The text that `iss` must be; empty = not checked.
     pub issuer: String,
+    pub subjects: Subjects,
+    /// The claim that names the user; empty = `sub`.
+    pub user_claim: String,
     /// From `iat` to `exp`, at most; 0 = any time.
     #[serde(with = "humantime_serde")]
     pub token_life_max: Duration,
@@ -79,6 +95,8 @@ impl AuthConfig {
             jwks_refresh: Duration::ZERO,
             audience: String::new(),
             issuer: String::new(),
+            subjects: Subjects::Number,
+            user_claim: String::new(),
             token_life_max: Duration::ZERO,
         }
     }

@@ -8,9 +8,8 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use parking_lot::{Mutex, RwLock};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::AuthConfig;
 use super::control_scopes::ControlScopes;
 use super::key::SigningKey;
 use super::key_set::{self, KeySetError};
@@ -18,8 +17,10 @@ use super::key_url::KeyUrl;
 use super::keyring::{CheckingKey, Keyring};
 use super::scopes::{self, Scopes};
 use super::token_error::TokenError;
+use super::{AuthConfig, Subjects};
 use model::ids::UserId;
 use model::revocation::{TOKEN_ID_BYTES_MAX, TokenMark};
+use model::user_name::UserName;
 
 /// Bytes of a token, at most; a longer one is not looked at.
 pub const TOKEN_BYTES_MAX: usize = 4096;
@@ -34,10 +35,17 @@ const DATE_MS_MAX: u64 = (1 << 53) - 1;
 /// the year 30000.
 const EXP_IN_MILLISECONDS: Range<f64> = 1e12..1e15;
 
+/// How a token names its user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    Number(UserId),
+    Name(UserName),
+}
+
 /// The contents of a good token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    pub user: UserId,
+    pub subject: Subject,
     /// The token's `exp`, milliseconds since 1970 by the wall clock, leeway not included.
     pub expires_ms: u64,
     /// The marks by which the token may have been revoked.
@@ -64,6 +72,9 @@ pub struct Verifier {
     keys: Mutex<Keys>,
     source: Source,
     url: Option<Arc<KeyUrl>>,
+    subjects: Subjects,
+    /// The claim that names the user in place of `sub`.
+    user_claim: Option<String>,
     audience: Option<String>,
     issuer: Option<String>,
     life_max: Option<Duration>,
@@ -95,6 +106,9 @@ struct Claims {
     iss: Option<Value>,
     /// Words between spaces.
     scope: Option<Value>,
+    /// All others.
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
 
 impl Verifier {
@@ -117,6 +131,8 @@ impl Verifier {
             keys: Mutex::new(keys),
             source,
             url,
+            subjects: config.subjects,
+            user_claim: configured(&config.user_claim),
             audience: configured(&config.audience),
             issuer: configured(&config.issuer),
             life_max: config.token_life_max(),
@@ -167,9 +183,9 @@ impl Verifier {
         if scopes::is_of_service(claims.scope.as_ref()) {
             return Err(TokenError::OfService);
         }
-        let user = user(claims.sub.as_ref())?;
+        let subject = self.subject(&claims)?;
         let (expires_ms, token) = self.check_times(&claims, wall_now_ms)?;
-        Ok(Identity { user, expires_ms, token })
+        Ok(Identity { subject, expires_ms, token })
     }
 
     /// The token of a service; one of a user passes, with no scopes.
@@ -179,6 +195,18 @@ impl Verifier {
         let (_, token) = self.check_times(&claims, wall_now_ms)?;
         let scope = claims.scope.as_ref();
         Ok(ServiceIdentity { name, scopes: Scopes::of(scope), control: ControlScopes::of(scope), token })
+    }
+
+    fn subject(&self, claims: &Claims) -> Result<Subject, TokenError> {
+        let named = match self.user_claim.as_deref() {
+            Some(claim) => claims.named(claim),
+            None => claims.sub.as_ref(),
+        };
+        let text = named.and_then(Value::as_str).ok_or(TokenError::SubNotString)?;
+        match self.subjects {
+            Subjects::Number => number(text).map(Subject::Number),
+            Subjects::Any => UserName::new(text).map(Subject::Name).map_err(|_| TokenError::SubNotName),
+        }
     }
 
     fn claims(&self, token: &str) -> Result<Claims, TokenError> {
@@ -239,6 +267,23 @@ impl Verifier {
     }
 }
 
+impl Claims {
+    /// The claim of this name, literally.
+    fn named(&self, claim: &str) -> Option<&Value> {
+        match claim {
+            "sub" => self.sub.as_ref(),
+            "exp" => self.exp.as_ref(),
+            "nbf" => self.nbf.as_ref(),
+            "iat" => self.iat.as_ref(),
+            "jti" => self.jti.as_ref(),
+            "aud" => self.aud.as_ref(),
+            "iss" => self.iss.as_ref(),
+            "scope" => self.scope.as_ref(),
+            other => self.others.get(other),
+        }
+    }
+}
+
 impl Keys {
     /// Of one `kid`, the key of the source counts.
     fn ring(&self) -> Keyring {
@@ -273,9 +318,8 @@ fn names(aud: &Value, audience: &str) -> bool {
     }
 }
 
-/// A decimal `u64` as a string: digits only, since "+1" and " 1" would be further names of the same user.
-fn user(sub: Option<&Value>) -> Result<UserId, TokenError> {
-    let text = sub.and_then(Value::as_str).ok_or(TokenError::SubNotString)?;
+/// A decimal `u64`: digits only, since "+1" and " 1" would be further names of the same user.
+fn number(text: &str) -> Result<UserId, TokenError> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let mid = text.parse().ok().filter(|_| digits);
     mid.map(UserId).ok_or(TokenError::SubNotNumber)

@@ -16,6 +16,7 @@ pub enum TokenError {
     Issuer,
     SubNotString,
     SubNotNumber,
+    SubNotName,
     NbfNotNumber,
     NotYetValid,
     NoExp,
@@ -32,7 +33,7 @@ pub enum TokenError {
 }
 
 impl TokenError {
-    pub const ALL: [TokenError; 20] = [
+    pub const ALL: [TokenError; 21] = [
         TokenError::TooLong,
         TokenError::Malformed,
         TokenError::CriticalHeaders,
@@ -43,6 +44,7 @@ impl TokenError {
         TokenError::Issuer,
         TokenError::SubNotString,
         TokenError::SubNotNumber,
+        TokenError::SubNotName,
         TokenError::NbfNotNumber,
         TokenError::NotYetValid,
         TokenError::NoExp,
@@ -68,6 +70,7 @@ impl TokenError {
             TokenError::Issuer => "issuer",
             TokenError::SubNotString => "sub_not_string",
             TokenError::SubNotNumber => "sub_not_number",
+            TokenError::SubNotName => "sub_not_name",
             TokenError::NbfNotNumber => "nbf_not_number",
             TokenError::NotYetValid => "not_yet_valid",
             TokenError::NoExp => "no_exp",
@@ -95,6 +98,7 @@ impl TokenError {
             TokenError::Issuer => "iss is not the issuer of this gateway",
             TokenError::SubNotString => "sub is not a string",
             TokenError::SubNotNumber => "sub is not a decimal number",
+            TokenError::SubNotName => "sub is not from 1 to 256 bytes long, or has control characters",
             TokenError::NbfNotNumber => "nbf is not a number",
             TokenError::NotYetValid => "the token is not valid yet",
             TokenError::NoExp => "the token has no exp",

@@ -75,6 +75,34 @@ fn reason(answer: Result<Identity, TokenError>) -> &'static str {
 }
 
 /// The claims of access tokens as these providers issue them.
+fn verifier_of_names(user_claim: &str) -> Verifier {
+    let config = AuthConfig {
+        subjects: Subjects::Any,
+        user_claim: user_claim.to_owned(),
+        ..AuthConfig::of_secret(Secret::new(SECRET.to_owned()))
+    };
+    let key = SigningKey::load(&config, std::path::Path::new("/nowhere")).expect("a configured key");
+    Verifier::new(&config, key.as_ref()).expect("keys")
+}
+
+#[test]
+fn a_name_is_taken_from_one_claim_literally() {
+    let subject = |claim: &str, claims: Value| {
+        let token = jsonwebtoken::encode(&Header::default(), &claims, &EncodingKey::from_secret(SECRET.as_bytes()));
+        verifier_of_names(claim).verify(&token.expect("a token"), NOW_MS).map(|identity| identity.subject)
+    };
+    let name = |text: &str| Ok(Subject::Name(UserName::new(text).expect("a name")));
+    let exp = NOW + 60;
+    assert_eq!(subject("", json!({"sub": "042", "exp": exp})), name("042"));
+    assert_eq!(subject("uid", json!({"uid": " a ", "sub": "b", "exp": exp})), name(" a "));
+    assert_eq!(subject("a.b", json!({"a.b": "c", "a": {"b": "d"}, "exp": exp})), name("c"));
+    assert_eq!(subject("jti", json!({"jti": "c", "exp": exp})), name("c"), "one that has a meaning of its own");
+    assert_eq!(subject("uid", json!({"sub": "b", "exp": exp})), Err(TokenError::SubNotString));
+    assert_eq!(subject("", json!({"sub": 42, "exp": exp})), Err(TokenError::SubNotString));
+    assert_eq!(subject("", json!({"sub": "a\n", "exp": exp})), Err(TokenError::SubNotName));
+    assert_eq!(subject("", json!({"sub": "a", "exp": NOW - 60})), Err(TokenError::Expired));
+}
+
 #[test]
 fn tokens_of_common_providers_are_accepted() {
     let times = json!({"iat": NOW - 1, "exp": NOW + 300});
@@ -104,7 +132,7 @@ fn tokens_of_common_providers_are_accepted() {
         members.extend(times.as_object().expect("an object").clone());
         members.insert("iss".to_owned(), json!(issuer));
         let answer = verifier_for(audience, issuer).verify(&sign(&claims), NOW_MS);
-        assert_eq!(answer.map(|identity| identity.user.0), Ok(42), "{issuer}");
+        assert_eq!(answer.map(|identity| identity.subject), Ok(Subject::Number(UserId(42))), "{issuer}");
     }
 }
 
@@ -114,7 +142,8 @@ const MALFORMED: &str = "malformed token";
 
 #[test]
 fn a_good_token_names_its_user_and_its_end() {
-    let identity = Identity { user: UserId(42), expires_ms: NOW_MS + 60_000, token: TokenMark::default() };
+    let identity =
+        Identity { subject: Subject::Number(UserId(42)), expires_ms: NOW_MS + 60_000, token: TokenMark::default() };
     assert_eq!(judge(&good()), Ok(identity));
 }
 
@@ -251,8 +280,11 @@ fn the_life_of_a_token_is_checked_only_if_limited() {
 
 #[test]
 fn sub_is_a_string_of_digits_within_u64() {
-    assert_eq!(judge(&with("sub", json!("007"))).expect("leading zeros").user, UserId(7));
-    assert_eq!(judge(&with("sub", json!("18446744073709551615"))).expect("the largest").user, UserId(u64::MAX));
+    assert_eq!(judge(&with("sub", json!("007"))).expect("leading zeros").subject, Subject::Number(UserId(7)));
+    assert_eq!(
+        judge(&with("sub", json!("18446744073709551615"))).expect("the largest").subject,
+        Subject::Number(UserId(u64::MAX))
+    );
     for odd in ["", "+1", "-1", " 1", "1 ", "1.0", "0x1", "1e3", "１", "18446744073709551616", "alice"] {
         assert_eq!(reason(judge(&with("sub", json!(odd)))), "sub is not a decimal number", "{odd:?}");
     }

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use super::close::CloseReason;
 use super::connection_set::SetEntry;
-use super::conversation::{Conversation, STRIKES_MAX};
+use super::conversation::{Asked, Conversation, STRIKES_MAX};
 use super::decoder::Received;
 use super::live_socket::LiveSocket;
 use super::socket::Socket;
-use crate::auth::{Identity, TokenError};
+use crate::auth::{Identity, TokenError, User};
 use crate::context::ConnectionContext;
 use crate::limits::connection_limiter::ConnectionPermit;
 use crate::limits::quota::Rate;
@@ -28,6 +28,7 @@ pub struct SocketClient {
 /// The user of a socket, and how the token came.
 struct Introduction {
     identity: Identity,
+    user: User,
     hello: Hello,
     /// The number of the hello; 0 when the upgrade carried the token.
     seq: u32,
@@ -46,14 +47,14 @@ pub async fn greet(
     mut socket: Socket,
     context: Arc<ConnectionContext>,
     set_entry: &SetEntry,
-    token: Option<Result<Identity, TokenError>>,
+    token: Option<Result<(Identity, User), TokenError>>,
     unwelcomed: ConnectionPermit,
     client: SocketClient,
     permit: ConnectionPermit,
 ) -> Option<LiveSocket> {
     let introduction = match token {
-        Some(identity) => identity
-            .map(|identity| Introduction { identity, hello: Hello::default(), seq: 0 })
+        Some(admitted) => admitted
+            .map(|(identity, user)| Introduction { identity, user, hello: Hello::default(), seq: 0 })
             .map_err(|error| Failed::Close(error.into())),
         None => tokio::select! {
             introduction = wait_for_hello(&mut socket, &context) => introduction,
@@ -127,7 +128,8 @@ async fn introduce(context: &ConnectionContext, hello: Hello, seq: u32) -> Resul
     let token = hello.token.as_ref().ok_or(Failed::Close(CloseReason::NoToken))?;
     context.authenticator.await_key(token.expose()).await;
     let identity = context.authenticator.identify(token.expose()).map_err(|error| Failed::Close(error.into()))?;
-    Ok(Introduction { identity, hello, seq })
+    let user = context.authenticator.user(&identity).await.map_err(|_| Failed::Close(CloseReason::Overloaded))?;
+    Ok(Introduction { identity, user, hello, seq })
 }
 
 async fn welcome(
@@ -137,17 +139,17 @@ async fn welcome(
     introduction: Introduction,
     client: &SocketClient,
 ) -> Result<Conversation, Failed> {
-    let Introduction { identity, hello, seq } = introduction;
-    let registration = context.authenticator.enter(&identity, client.visitor, set_entry.notifier());
+    let Introduction { identity, user, hello, seq } = introduction;
+    let registration = context.authenticator.enter(user.id, &identity, client.visitor, set_entry.notifier());
     let registration = registration.ok_or(Failed::Close(CloseReason::Kicked))?;
-    let Ok(arrival) = context.connect_lookup.of(identity.user).await else {
+    let Ok(arrival) = context.connect_lookup.of(user.id).await else {
         return Err(Failed::Close(CloseReason::Overloaded));
     };
     let now = context.clock.now();
     let device = hello.device.as_deref().unwrap_or_default().into();
     registration.inbox().welcomed(Client { address: client.address, device, since: now });
     let welcome = ServerFrame::Welcome(Box::new(Welcome {
-        user: identity.user,
+        user: user.clone(),
         connection: registration.inbox().id,
         now,
         today: arrival.today,
@@ -158,7 +160,8 @@ async fn welcome(
         limits: context.welcome_limits(),
     }));
     send(socket, &context, &welcome).await?;
-    Ok(Conversation::new(context, registration, &identity, hello, seq, arrival.flag, Instant::now()))
+    let asked = Asked { hello, seq, flag: arrival.flag };
+    Ok(Conversation::new(context, registration, (&identity, user), asked, Instant::now()))
 }
 
 async fn send(socket: &mut Socket, context: &ConnectionContext, frame: &ServerFrame) -> Result<(), Failed> {

@@ -21,7 +21,7 @@ use super::live_socket::LiveSocket;
 use super::socket::Socket;
 use super::stream::Stream;
 use crate::address::Network;
-use crate::auth::{Identity, TokenError};
+use crate::auth::{Identity, TokenError, User};
 use crate::context::ConnectionContext;
 use crate::http::bearer;
 use crate::http::problem::{Problem, whole_seconds};
@@ -43,7 +43,7 @@ struct Accepted {
     /// The subprotocol to select; `None` when none was offered.
     subprotocol: Option<&'static str>,
     /// `None`: the token comes with a hello.
-    token: Option<Result<Identity, TokenError>>,
+    token: Option<Result<(Identity, User), TokenError>>,
     permit: ConnectionPermit,
 }
 
@@ -53,7 +53,7 @@ struct Refusal(Refused, Problem);
 /// A connection that is becoming a socket.
 pub struct Upgrade {
     upgraded: OnUpgrade,
-    token: Option<Result<Identity, TokenError>>,
+    token: Option<Result<(Identity, User), TokenError>>,
     client: SocketClient,
     /// Held for as long as the socket lives.
     permit: ConnectionPermit,
@@ -73,14 +73,14 @@ pub async fn await_key<B>(request: &Request<B>, context: &ConnectionContext) {
 }
 
 /// Answers the upgrade request.
-pub fn respond(
+pub async fn respond(
     request: Request<Incoming>,
     client: IpAddr,
     context: &ConnectionContext,
 ) -> (Response<Body>, Option<Upgrade>) {
     let (mut parts, _) = request.into_parts();
     let upgraded = parts.extensions.remove::<OnUpgrade>();
-    let accepted = accept(&parts, Network::of(client), context).and_then(|accepted| match upgraded {
+    let accepted = accept(&parts, Network::of(client), context).await.and_then(|accepted| match upgraded {
         Some(upgraded) => Ok((accepted, upgraded)),
         None => Err(Refusal::malformed(Problem::invalid("connection: must be HTTP/1.1"))),
     });
@@ -154,7 +154,7 @@ fn switching(accepted: &Accepted) -> Response<Body> {
     response
 }
 
-fn accept(request: &Parts, network: Network, context: &ConnectionContext) -> Result<Accepted, Refusal> {
+async fn accept(request: &Parts, network: Network, context: &ConnectionContext) -> Result<Accepted, Refusal> {
     if request.method != Method::GET {
         return Err(Refusal::malformed(Problem::method(&[Method::GET], "a socket begins with a GET")));
     }
@@ -177,8 +177,12 @@ fn accept(request: &Parts, network: Network, context: &ConnectionContext) -> Res
     // Before the signature is checked: a refused upgrade should cost little.
     let permit = context.limiter.enter(network).map_err(turned_away)?;
     let token = match authorization {
-        Some(authorization) => Some(Ok(identify(authorization, context)?)),
-        None => offered.token.map(|token| context.authenticator.identify(token)),
+        Some(authorization) => Some(Ok(identify(authorization, context).await?)),
+        None => match offered.token.map(|token| context.authenticator.identify(token)) {
+            Some(Ok(identity)) => Some(Ok(with_user(identity, context).await?)),
+            Some(Err(error)) => Some(Err(error)),
+            None => None,
+        },
     };
     Ok(Accepted { accept_key, subprotocol: offered.subprotocol, token, permit })
 }
@@ -207,13 +211,21 @@ fn turned_away(no_room: ConnectionRefused) -> Refusal {
 }
 
 /// A client that can set a header can read a status, too.
-fn identify(authorization: &HeaderValue, context: &ConnectionContext) -> Result<Identity, Refusal> {
+async fn identify(authorization: &HeaderValue, context: &ConnectionContext) -> Result<(Identity, User), Refusal> {
     let bad = |problem| Refusal(Refused::Token, problem);
     let identity = bearer::identify(authorization, &context.authenticator).map_err(bad)?;
-    if context.authenticator.refuses(&identity) {
+    let (identity, user) = with_user(identity, context).await?;
+    if context.authenticator.refuses(user.id, &identity) {
         return Err(Refusal(Refused::Kicked, Problem::forbidden(bearer::SENT_AWAY)));
     }
-    Ok(identity)
+    Ok((identity, user))
+}
+
+async fn with_user(identity: Identity, context: &ConnectionContext) -> Result<(Identity, User), Refusal> {
+    match context.authenticator.user(&identity).await {
+        Ok(user) => Ok((identity, user)),
+        Err(unavailable) => Err(Refusal(Refused::Names, unavailable.into())),
+    }
 }
 
 /// Checks the opening handshake of RFC 6455, section 4.2.1.

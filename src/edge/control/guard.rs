@@ -12,13 +12,12 @@ use http::{HeaderMap, Method, StatusCode, Uri, header};
 use tracing::field::display;
 
 use super::callers::Callers;
-use super::host;
+use super::{CalledUsers, host};
 
 use crate::auth::ControlToken;
 use crate::http::problem::Problem;
 use crate::http::{bearer, body};
-use crate::protocol::json::decode_mid;
-use model::ids::UserId;
+use crate::protocol::json::{Whom, decode_whom};
 use model::mid_hash::{HashedMid, MidHash};
 
 /// Bytes of any body here: those of the path that takes most. It is read before the route sees it, so that the log can
@@ -35,15 +34,23 @@ pub struct Guard {
     pub hosts: Vec<String>,
     /// Names users in the log.
     pub mid_hash: MidHash,
+    pub called_users: CalledUsers,
 }
 
 /// Refuses calls without permission, passes on the others, and logs all.
 pub async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
-    let mut call = Call::of(&request, &guard.mid_hash);
+    let of_query = whom_of_query(request.uri());
+    let mut call = Call::of(&request);
+    // Of a call that is refused no name is looked up.
+    if let Some(Whom::Mid(user)) = of_query {
+        call.user = Some(guard.mid_hash.of(user));
+    }
     let response = match guard.open(request).await {
         Ok((request, body, caller)) => {
             call.caller = caller;
-            call.user = call.user.or_else(|| user_of_body(&body).map(|user| guard.mid_hash.of(user)));
+            if let Some(whom) = of_query.or_else(|| whom_of_body(&body)) {
+                call.user = guard.called_users.logged(whom).await.map(|user| guard.mid_hash.of(user));
+            }
             next.run(request).await
         }
         Err(problem) => problem.into_response(),
@@ -66,13 +73,13 @@ struct Call {
 }
 
 impl Call {
-    fn of(request: &Request, mid_hash: &MidHash) -> Self {
+    fn of(request: &Request) -> Self {
         Call {
             source: request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(source)| *source),
             method: request.method().clone(),
             path: cut(request.uri().path()),
             caller: None,
-            user: user_of_query(request.uri()).map(|user| mid_hash.of(user)),
+            user: None,
             status: None,
         }
     }
@@ -135,17 +142,16 @@ fn is_routine(method: &Method, path: &str, status: u16) -> bool {
     answered && ((of_counters && method != Method::DELETE) || (asks_live && method == Method::GET))
 }
 
-fn user_of_query(uri: &Uri) -> Option<UserId> {
+fn whom_of_query(uri: &Uri) -> Option<Whom> {
     let Query(fields) = Query::<Vec<(String, String)>>::try_from_uri(uri).ok()?;
-    let (_, mid) = fields.into_iter().find(|(name, _)| name == "mid")?;
-    decode_mid(Some(&mid)).ok()
+    let named = |name| fields.iter().find(|(given, _)| given == name).map(|(_, value)| &**value);
+    decode_whom(named("mid"), named("sub")).ok()
 }
 
-fn user_of_body(body: &[u8]) -> Option<UserId> {
+fn whom_of_body(body: &[u8]) -> Option<Whom> {
     let document: serde_json::Value = serde_json::from_slice(body).ok()?;
-    let mid = document.get("mid")?;
-    let text = mid.as_str().map_or_else(|| mid.to_string(), str::to_owned);
-    decode_mid(Some(&text)).ok()
+    let named = |name| document.get(name).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    decode_whom(named("mid").as_deref(), named("sub").as_deref()).ok()
 }
 
 fn cut(text: &str) -> String {
@@ -155,6 +161,8 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::ids::UserId;
+    use model::user_name::UserName;
 
     #[test]
     fn what_back_ends_do_all_the_time_is_routine_unless_it_fails_or_removes() {
@@ -184,15 +192,17 @@ mod tests {
 
     #[test]
     fn the_logged_user_is_the_one_of_the_query_or_of_the_body() {
-        let of_query = |uri: &str| user_of_query(&uri.parse().expect("a URI"));
-        assert_eq!(of_query("/v1/export?limit=1&mid=42"), Some(UserId(42)));
+        let of_query = |uri: &str| whom_of_query(&uri.parse().expect("a URI"));
+        assert_eq!(of_query("/v1/export?limit=1&mid=42"), Some(Whom::Mid(UserId(42))));
         for none in ["/v1/export", "/v1/export?mids=1", "/v1/export?mid=x%0Ay", "/v1/export?mid="] {
             assert_eq!(of_query(none), None, "{none}");
         }
-        assert_eq!(user_of_body(br#"{"mid":"42"}"#), Some(UserId(42)));
-        assert_eq!(user_of_body(br#"{"mid":42}"#), Some(UserId(42)));
+        assert_eq!(whom_of_body(br#"{"mid":"42"}"#), Some(Whom::Mid(UserId(42))));
+        assert_eq!(whom_of_body(br#"{"mid":42}"#), Some(Whom::Mid(UserId(42))));
+        let ann = Some(Whom::Sub(UserName::new("ann").expect("a name")));
+        assert_eq!((whom_of_body(br#"{"sub":"ann"}"#), of_query("/v1/export?sub=ann")), (ann.clone(), ann));
         for none in [&b""[..], b"[42]", br#"{"jti":"a"}"#, br#"{"mid":[7]}"#] {
-            assert_eq!(user_of_body(none), None, "{none:?}");
+            assert_eq!(whom_of_body(none), None, "{none:?}");
         }
         assert_eq!(cut(&"9".repeat(1_000)).len(), LOGGED_MAX);
     }

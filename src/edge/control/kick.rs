@@ -15,7 +15,7 @@ use crate::protocol::json::decode_user_body;
 pub async fn post(State(control): State<Arc<Control>>, request: Request) -> Result<StatusCode, Problem> {
     query::none(request.uri())?;
     let body = body::received(request, USER_BODY_BYTES_MAX).await?;
-    let user = decode_user_body(&body)?;
+    let user = control.called_users.changed(decode_user_body(&body)?).await?.id;
     let told = control.kick_list.kick_everywhere(user, control.clock.now(), Instant::now()).await;
     tracing::info!(event = "kicked", user = %control.mid_hash.of(user), "kicked");
     told.map_err(|away| {

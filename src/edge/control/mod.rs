@@ -17,6 +17,7 @@ mod revoke;
 pub mod subscribers;
 pub mod users;
 pub mod views;
+mod whom;
 
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ use model::mid_hash::MidHash;
 
 pub use callers::Callers;
 pub use guard::Guard;
+pub use whom::CalledUsers;
 
 /// A kick or an erasure names one user.
 const USER_BODY_BYTES_MAX: usize = 1024;
@@ -45,6 +47,7 @@ pub struct Control {
     pub clock_status: ClockStatus,
     /// Names users in logs.
     pub mid_hash: MidHash,
+    pub called_users: CalledUsers,
 }
 
 /// `others`: the routes of [`users`], of [`events`], of [`live`], of [`views`], of [`counters`], of [`subscribers`] and of

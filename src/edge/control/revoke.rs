@@ -11,7 +11,7 @@ use http::{StatusCode, Uri};
 use super::Control;
 use crate::http::problem::Problem;
 use crate::http::{body, query};
-use crate::protocol::json::{RevokeBody, decode_revoke_body, encode_revocations};
+use crate::protocol::json::{NamedRevoked, RevokeBody, decode_revoke_body, encode_revocations};
 use domain::revocations::{Revocations, Unchanged};
 use domain::time::clock;
 use model::revocation::Revoked;
@@ -24,6 +24,7 @@ pub async fn post(State(control): State<Arc<Control>>, request: Request) -> Resu
     query::none(request.uri())?;
     let body = body::received(request, BODY_BYTES_MAX).await?;
     let RevokeBody { what, until } = decode_revoke_body(&body)?;
+    let what = revoked(&control, what).await?;
     // A revocation holds from now on, and one that has ended by now is dropped.
     if let Some(trouble) = control.clock_status.trouble() {
         return Err(Problem::store_away(trouble));
@@ -43,7 +44,7 @@ pub async fn post(State(control): State<Arc<Control>>, request: Request) -> Resu
 
 /// Takes a revocation back; succeeds also if there was none.
 pub async fn delete(State(control): State<Arc<Control>>, uri: Uri) -> Result<StatusCode, Problem> {
-    let what = query::revoked(&uri)?;
+    let what = revoked(&control, query::revoked(&uri)?).await?;
     let taken_back = what.clone();
     change(&control, move |revocations| revocations.take_back(&what, clock::wall())).await?;
     match taken_back {
@@ -58,7 +59,20 @@ pub async fn delete(State(control): State<Arc<Control>>, uri: Uri) -> Result<Sta
 /// The revocations in force, the newest first.
 pub async fn get(State(control): State<Arc<Control>>, uri: Uri) -> Result<Response, Problem> {
     query::none(&uri)?;
-    Ok(body::answered(encode_revocations(&control.revocations.all(clock::wall()))))
+    let all = control.revocations.all(clock::wall());
+    let users = all.iter().filter_map(|revocation| match &revocation.what {
+        Revoked::User(user) => Some(*user),
+        Revoked::Token(_) => None,
+    });
+    let names = control.called_users.names_of(users).await?;
+    Ok(body::answered(encode_revocations(&all, &names)))
+}
+
+async fn revoked(control: &Control, what: NamedRevoked) -> Result<Revoked, Problem> {
+    match what {
+        NamedRevoked::User(whom) => Ok(Revoked::User(control.called_users.changed(whom).await?.id)),
+        NamedRevoked::Token(id) => Ok(Revoked::Token(id)),
+    }
 }
 
 /// Makes a change on another thread, since it waits for the disk and this thread serves all calls.

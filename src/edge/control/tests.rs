@@ -47,6 +47,7 @@ impl Fixture {
             clock: Arc::new(Clock::starting_at(0, Duration::from_secs(60))),
             clock_status,
             mid_hash: MidHash::with_key(&[0; 16]),
+            called_users: CalledUsers(None),
         };
         let log = MemoryLog::with(3);
         let tail = events::Tail::Logs {
@@ -91,7 +92,13 @@ fn guard() -> Guard {
     let config = ControlConfig { listen, token, callers: vec![live], hosts: vec!["gateway-1".to_owned()] };
     let token = ControlToken::load(&config, Path::new("/nowhere")).expect("a configured token");
     let callers = Callers::new(authenticator(), &config.callers);
-    Guard { token, callers, hosts: config.hosts, mid_hash: MidHash::with_key(&[0; 16]) }
+    Guard {
+        token,
+        callers,
+        hosts: config.hosts,
+        mid_hash: MidHash::with_key(&[0; 16]),
+        called_users: CalledUsers(None),
+    }
 }
 
 fn auth() -> (AuthConfig, SigningKey) {
@@ -108,7 +115,7 @@ fn authenticator() -> Authenticator {
     let kick_list = Arc::new(KickList::new(presence.clone()));
     let revocations = Arc::new(revocations_in_memory(presence.clone()));
     let clock = Arc::new(Clock::starting_at(0, Duration::from_secs(60)));
-    Authenticator::new(verifier, presence, kick_list, revocations, clock, &mut Registry::default())
+    Authenticator::new(verifier, presence, kick_list, revocations, clock, None, &mut Registry::default())
 }
 
 #[tokio::test]
@@ -215,12 +222,12 @@ async fn a_kick_names_a_user_by_text_or_number() {
 async fn a_body_with_anything_unknown_does_nothing() {
     let fixture = Fixture::new();
     for (path, body, says) in [
-        ("/v1/kick", r#"{"mid":"42","dry_run":true}"#, "body: unknown field dry_run; known: mid"),
-        ("/v1/kick", r#"{"dry_run":null,"mid":"42"}"#, "body: unknown field dry_run; known: mid"),
+        ("/v1/kick", r#"{"mid":"42","dry_run":true}"#, "body: unknown field dry_run; known: mid, sub"),
+        ("/v1/kick", r#"{"dry_run":null,"mid":"42"}"#, "body: unknown field dry_run; known: mid, sub"),
         ("/v1/kick", r#"{"mids":"42","mid":"42"}"#, "body: unknown field mids; did you mean mid?"),
         ("/v1/kick", r#"{"mid":"42","mid":"42"}"#, "mid: appears twice"),
         ("/v1/kick", r#"{"mid":"42"} {"mid":"42"}"#, "body: is not JSON"),
-        ("/v1/revoke", r#"{"mid":"42","for":5}"#, "body: unknown field for; known: mid, jti, until"),
+        ("/v1/revoke", r#"{"mid":"42","for":5}"#, "body: unknown field for; known: mid, sub, jti, until"),
         ("/v1/revoke", r#"{"mid":"42","Until":99}"#, "body: unknown field Until; did you mean until?"),
         ("/v1/revoke", r#"{"jti":"a","jti":"b"}"#, "jti: appears twice"),
         ("/v1/clock/accept", r#"{"dry_run":true}"#, "body: this path takes none"),

@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use http::{StatusCode, Uri};
 
-use super::USER_BODY_BYTES_MAX;
+use super::{CalledUsers, USER_BODY_BYTES_MAX};
 use crate::http::pending::Pending;
 use crate::http::problem::Problem;
 use crate::http::{asked_at, body, query};
@@ -44,6 +44,7 @@ pub struct UserOperations {
     pub reading: Reading,
     /// Names users in logs.
     pub mid_hash: MidHash,
+    pub called_users: CalledUsers,
     /// Names this gateway among others: its host and the port of its public listener.
     pub gateway: String,
 }
@@ -61,7 +62,7 @@ pub fn routes(users: UserOperations) -> Router {
 async fn erase(State(users): State<Arc<UserOperations>>, request: Request) -> Result<StatusCode, Problem> {
     query::none(request.uri())?;
     let body = body::received(request, USER_BODY_BYTES_MAX).await?;
-    let user = decode_user_body(&body)?;
+    let user = users.called_users.changed(decode_user_body(&body)?).await?.id;
     users.history.commit_held(user).await;
     let at = asked_at::of_erasure(&users.clock, &users.history, user).await?;
     let intake = users.lanes.intake(users.lanes.of(user));
@@ -71,13 +72,16 @@ async fn erase(State(users): State<Arc<UserOperations>>, request: Request) -> Re
     if let Some(views) = &users.views {
         views.forget(user).await?;
     }
+    users.called_users.forget(user).await?;
     tracing::info!(event = "erased", user = %users.mid_hash.of(user), "erased");
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// A page of a user's own data, as the user's clients see it. The first page also has the rewards.
 async fn export(State(users): State<Arc<UserOperations>>, uri: Uri) -> Result<Response, Problem> {
-    let (user, page) = query::export(&uri)?;
+    let (whom, page) = query::export(&uri)?;
+    let named = users.called_users.read(whom).await?;
+    let user = named.id;
     let paused = users.history.paused(user).await?;
     let (first, records, cursor) = match page {
         ExportPage::Newest(request) => {
@@ -96,7 +100,7 @@ async fn export(State(users): State<Arc<UserOperations>>, uri: Uri) -> Result<Re
     };
     let rewards = if first { Some(users.connect_lookup.kept_claims(user).await?) } else { None };
     let (records, rewards, cursor) = (&records[..], rewards.as_deref(), cursor.as_deref());
-    Ok(body::answered(encode_export(&Exported { user, paused, rewards, records, cursor }, &users.reading)))
+    Ok(body::answered(encode_export(&Exported { user: &named, paused, rewards, records, cursor }, &users.reading)))
 }
 
 /// An export without the user's older records is none.
@@ -109,8 +113,8 @@ fn require_all(partial: bool) -> Result<(), Problem> {
 
 /// The user's connections to this gateway; others have to be asked themselves.
 async fn connections(State(users): State<Arc<UserOperations>>, uri: Uri) -> Result<Response, Problem> {
-    let user = query::user(&uri)?;
-    let (connections, hash) = (users.presence.connections(user), users.mid_hash.of(user));
-    let connected = Connected { user, gateway: &users.gateway, hash, connections: &connections };
+    let user = users.called_users.read(query::user(&uri)?).await?;
+    let (connections, hash) = (users.presence.connections(user.id), users.mid_hash.of(user.id));
+    let connected = Connected { user: &user, gateway: &users.gateway, hash, connections: &connections };
     Ok(body::answered(encode_connections(&connected)))
 }

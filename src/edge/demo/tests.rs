@@ -16,7 +16,7 @@ use prometheus_client::metrics::counter::Counter;
 use tower::ServiceExt;
 
 use super::*;
-use crate::auth::{AuthConfig, Verifier};
+use crate::auth::{AuthConfig, Subject, Verifier};
 use crate::shutdown::Shutdown;
 use domain::events::Events;
 use domain::fixtures::MemoryLog;
@@ -161,7 +161,7 @@ async fn a_token_is_one_that_the_gateway_accepts() {
     let token = answer["token"].as_str().expect("a text");
     let verifier = Verifier::new(&config(), key().as_deref()).expect("keys");
     let before = expires - Duration::from_secs(60).as_millis() as u64;
-    assert_eq!(verifier.verify(token, before).expect("a good token").user, UserId(42));
+    assert_eq!(verifier.verify(token, before).expect("a good token").subject, Subject::Number(UserId(42)));
 }
 
 #[tokio::test]

@@ -9,10 +9,11 @@ use http::{HeaderMap, HeaderValue, header};
 use super::passed_on::PassedOn;
 use super::problem::Problem;
 use super::request_log::RequestUser;
-use crate::auth::Identity;
 use crate::auth::authenticator::Authenticator;
+use crate::auth::{Identity, User};
 use crate::context::ConnectionContext;
 use model::ids::UserId;
+use model::user_name::UserName;
 
 /// The answer to a request that is refused although its token is valid.
 pub const SENT_AWAY: &str = "sub: this user was kicked a moment ago, or the token is revoked";
@@ -20,7 +21,12 @@ pub const SENT_AWAY: &str = "sub: this user was kicked a moment ago, or the toke
 /// An authenticated user that was not kicked and is within the rate limit.
 pub struct Caller {
     pub user: UserId,
+    /// Where users are named by texts.
+    pub name: Option<UserName>,
 }
+
+/// The caller of a request that changes nothing. A name that has no number gets none, and nothing is found.
+pub struct ReadingCaller(pub Caller);
 
 /// The user of the token in `Authorization`. A bad one is a 401, which a client that can set a header can also read.
 pub fn identify(authorization: &HeaderValue, authenticator: &Authenticator) -> Result<Identity, Problem> {
@@ -49,25 +55,41 @@ impl FromRequestParts<Arc<ConnectionContext>> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, context: &Arc<ConnectionContext>) -> Result<Self, Problem> {
+        Caller::of(parts, context, false).await
+    }
+}
+
+impl FromRequestParts<Arc<ConnectionContext>> for ReadingCaller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, context: &Arc<ConnectionContext>) -> Result<Self, Problem> {
+        Caller::of(parts, context, true).await.map(ReadingCaller)
+    }
+}
+
+impl Caller {
+    async fn of(parts: &Parts, context: &ConnectionContext, reads: bool) -> Result<Self, Problem> {
         if let Some(PassedOn(Some(user))) = parts.extensions.get() {
-            return Ok(Caller { user: *user });
+            return Ok(Caller { user: *user, name: None });
         }
         let authorization = authorization(&parts.headers)?;
         let authorization = authorization.ok_or_else(|| Problem::unauthenticated("authorization: is missing"))?;
         if let Some(token) = token_of(authorization) {
             context.authenticator.await_key(token).await;
         }
-        let identity = identify(authorization, &context.authenticator)?;
+        let authenticator = &context.authenticator;
+        let identity = identify(authorization, authenticator)?;
+        let found = if reads { authenticator.reader(&identity).await } else { authenticator.user(&identity).await };
+        let User { id: user, name } = found?;
         if let Some(logged) = parts.extensions.get::<RequestUser>() {
-            logged.is(identity.user);
+            logged.is(user);
         }
-        if context.authenticator.refuses(&identity) {
+        if authenticator.refuses(user, &identity) {
             return Err(Problem::forbidden(SENT_AWAY));
         }
-        let user = identity.user;
         let too_fast = |wait| Problem::too_fast("too many requests of this user (limits.frames_per_second)", wait);
         context.requests.count(&user).map_err(too_fast)?;
-        Ok(Caller { user })
+        Ok(Caller { user, name })
     }
 }
 

@@ -46,7 +46,7 @@ pub async fn post(
     };
     let (now, today) = (context.clock.now(), context.connect_lookup.today());
     let flag = flag.filter(|day| *day == today);
-    let told = BeatsAnswer { now, today, flag, rejected: &rejected, rewards: &news.claims };
+    let told = BeatsAnswer { now, today, flag, rejected: &rejected, rewards: &news.claims, name: caller.name.as_ref() };
     Ok(body::answered(encode_beats_answer(&told, &context.reading)))
 }
 

@@ -7,7 +7,7 @@ use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use http::{StatusCode, Uri};
 
-use super::bearer::Caller;
+use super::bearer::{Caller, ReadingCaller};
 use super::pending::Pending;
 use super::problem::Problem;
 use super::{asked_at, body, query};
@@ -25,7 +25,7 @@ pub(super) type ContentPath = Result<Path<(String, String)>, PathRejection>;
 /// `GET /v1/history`: a page, newest first.
 pub async fn list(
     State(context): State<Arc<ConnectionContext>>,
-    caller: Caller,
+    ReadingCaller(caller): ReadingCaller,
     uri: Uri,
 ) -> Result<Response, Problem> {
     let request = query::list_request(&uri, &context.frame_limits())?;
@@ -41,7 +41,7 @@ pub async fn list(
 /// `POST /v1/history/get`: the records asked for, in that order, `null` where nothing is known.
 pub async fn get(
     State(context): State<Arc<ConnectionContext>>,
-    caller: Caller,
+    ReadingCaller(caller): ReadingCaller,
     request: Request,
 ) -> Result<Response, Problem> {
     query::none(request.uri())?;
@@ -54,7 +54,7 @@ pub async fn get(
 /// `GET /v1/history/{kind}/{oid}`. What cannot be read just now is no unknown record.
 pub async fn get_one(
     State(context): State<Arc<ConnectionContext>>,
-    caller: Caller,
+    ReadingCaller(caller): ReadingCaller,
     path: ContentPath,
     uri: Uri,
 ) -> Result<Response, Problem> {

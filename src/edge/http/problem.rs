@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::protocol::frame::{DecodeError, ErrorCode};
 use domain::counters::CountersUnavailable;
 use domain::events::LogAway;
+use domain::names::NamesUnavailable;
 use domain::store_reads::Unavailable;
 use domain::subscribers::SubscribersError;
 use domain::views::ViewsUnavailable;
@@ -186,6 +187,12 @@ impl From<Unavailable> for Problem {
     }
 }
 
+impl From<NamesUnavailable> for Problem {
+    fn from(unavailable: NamesUnavailable) -> Self {
+        Problem::store_away(unavailable.to_string())
+    }
+}
+
 impl From<ViewsUnavailable> for Problem {
     fn from(unavailable: ViewsUnavailable) -> Self {
         Problem::store_away(unavailable.to_string())
@@ -202,7 +209,9 @@ impl From<SubscribersError> for Problem {
     fn from(error: SubscribersError) -> Self {
         match error {
             SubscribersError::Missing => Problem::not_found(error.to_string()),
-            SubscribersError::Future | SubscribersError::Unknown { .. } => Problem::invalid(error.to_string()),
+            SubscribersError::Future | SubscribersError::NamedUsers | SubscribersError::Unknown { .. } => {
+                Problem::invalid(error.to_string())
+            }
             SubscribersError::Unreadable(_) | SubscribersError::Store | SubscribersError::Bus => {
                 Problem::store_away(error.to_string())
             }

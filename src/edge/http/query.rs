@@ -8,17 +8,16 @@ use http::Uri;
 use super::problem::Problem;
 use crate::protocol::frame::FrameLimits;
 use crate::protocol::json::{
-    ExportPage, ListQuery, RankedBy, decode_counter_key, decode_counter_top, decode_dead, decode_event_request,
-    decode_export, decode_forgetting, decode_list_query, decode_mid, decode_revoked, decode_subscriber_list,
-    decode_tail, decode_top, decode_view_days,
+    ExportPage, ListQuery, NamedRevoked, RankedBy, Whom, decode_counter_key, decode_counter_top, decode_dead,
+    decode_event_request, decode_export, decode_forgetting, decode_list_query, decode_revoked, decode_subscriber_list,
+    decode_tail, decode_top, decode_view_days, decode_whom,
 };
 use crate::protocol::unknown_field;
 use model::counters::CounterKey;
 use model::event_page::EventRequest;
 use model::event_topic::EventTopic;
-use model::ids::{ConnectionId, Content, UserId};
+use model::ids::{ConnectionId, Content};
 use model::page::ListRequest;
-use model::revocation::Revoked;
 use model::rewards::day::Day;
 use model::subscribers::SubscriberId;
 
@@ -39,22 +38,22 @@ pub fn forgetting(uri: &Uri) -> Result<(Option<u64>, Option<ConnectionId>), Prob
 }
 
 /// The user, or the token, whose revocation is meant.
-pub fn revoked(uri: &Uri) -> Result<Revoked, Problem> {
-    let [mid, jti] = fields(uri, ["mid", "jti"])?;
-    Ok(decode_revoked(mid.as_deref(), jti)?)
+pub fn revoked(uri: &Uri) -> Result<NamedRevoked, Problem> {
+    let [mid, sub, jti] = fields(uri, ["mid", "sub", "jti"])?;
+    Ok(decode_revoked(mid.as_deref(), sub.as_deref(), jti)?)
 }
 
 /// The user whose records are exported, and which page of them.
-pub fn export(uri: &Uri) -> Result<(UserId, ExportPage), Problem> {
-    let fields = fields(uri, ["mid", "limit", "cursor", "order"])?;
-    let [mid, limit, cursor, order] = fields.each_ref().map(Option::as_deref);
-    Ok(decode_export(mid, limit, cursor, order)?)
+pub fn export(uri: &Uri) -> Result<(Whom, ExportPage), Problem> {
+    let fields = fields(uri, ["mid", "sub", "limit", "cursor", "order"])?;
+    let [mid, sub, limit, cursor, order] = fields.each_ref().map(Option::as_deref);
+    Ok(decode_export((mid, sub), limit, cursor, order)?)
 }
 
 /// Which user is asked about.
-pub fn user(uri: &Uri) -> Result<UserId, Problem> {
-    let [mid] = fields(uri, ["mid"])?;
-    Ok(decode_mid(mid.as_deref())?)
+pub fn user(uri: &Uri) -> Result<Whom, Problem> {
+    let [mid, sub] = fields(uri, ["mid", "sub"])?;
+    Ok(decode_whom(mid.as_deref(), sub.as_deref())?)
 }
 
 /// Which part of which event log is asked for, and how long it may be waited for.
@@ -181,7 +180,9 @@ mod tests {
     use super::*;
     use crate::protocol::cursor;
     use crate::protocol::frame::Cursor;
+    use model::ids::UserId;
     use model::page::{ListFilter, Position};
+    use model::user_name::UserName;
 
     const LIMITS: FrameLimits = FrameLimits { beats: 500, items: 500, list: 200 };
 
@@ -223,23 +224,30 @@ mod tests {
                 ExportPage::Newest(list) => list.limit,
                 ExportPage::ByContent(walk) => walk.limit,
             };
-            Some((user.0, limit))
+            Some((user, limit))
         };
-        assert_eq!(limit("mid=42"), Some((42, 1_000)));
-        assert_eq!(limit("mid=42&cursor=&limit=7"), Some((42, 7)));
-        assert_eq!(limit("mid=42&limit=5000"), Some((42, 1_000)));
-        assert_eq!(limit("mid=42&order=content"), Some((42, 1_000)));
-        assert_eq!(limit("mid=42&order=content&limit=7&cursor="), Some((42, 7)));
+        assert_eq!(limit("mid=42"), Some((Whom::Mid(UserId(42)), 1_000)));
+        let ann = UserName::new("a+n n").expect("a name");
+        assert_eq!(limit("sub=a%2Bn+n"), Some((Whom::Sub(ann), 1_000)));
+        assert_eq!(limit("mid=42&cursor=&limit=7"), Some((Whom::Mid(UserId(42)), 7)));
+        assert_eq!(limit("mid=42&limit=5000"), Some((Whom::Mid(UserId(42)), 1_000)));
+        assert_eq!(limit("mid=42&order=content"), Some((Whom::Mid(UserId(42)), 1_000)));
+        assert_eq!(limit("mid=42&order=content&limit=7&cursor="), Some((Whom::Mid(UserId(42)), 7)));
         let by_content = ["mid=42&order=content&limit=0", "mid=42&order=content&cursor=x", "mid=42&order=newest"];
-        for bad in ["", "mid=", "mid=-1", "mid=42&limit=0", "mid=42&cursor=x"].into_iter().chain(by_content) {
+        for bad in ["", "mid=", "mid=-1", "mid=42&limit=0", "mid=42&cursor=x", "sub=", "sub=a%00", "mid=1&sub=a"]
+            .into_iter()
+            .chain(by_content)
+        {
             assert_eq!(limit(bad), None, "{bad}");
         }
     }
 
     #[test]
     fn a_revocation_is_named_by_user_or_token() {
-        assert_eq!(revoked(&uri("mid=42")).expect("a user"), Revoked::User(UserId(42)));
-        assert_eq!(revoked(&uri("jti=a%2Bb%20c")).expect("a token"), Revoked::Token("a+b c".into()));
+        assert_eq!(revoked(&uri("mid=42")).expect("a user"), NamedRevoked::User(Whom::Mid(UserId(42))));
+        let ann = UserName::new("ann").expect("a name");
+        assert_eq!(revoked(&uri("sub=ann")).expect("a user"), NamedRevoked::User(Whom::Sub(ann)));
+        assert_eq!(revoked(&uri("jti=a%2Bb%20c")).expect("a token"), NamedRevoked::Token("a+b c".into()));
         for bad in ["", "mid=", "mid=x", "jti=", "mid=1&jti=a", "mid=1&mid=2"] {
             assert!(revoked(&uri(bad)).is_err(), "{bad}");
         }

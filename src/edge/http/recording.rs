@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use http::Uri;
 
-use super::bearer::Caller;
+use super::bearer::{Caller, ReadingCaller};
 use super::pending::Pending;
 use super::problem::Problem;
 use super::{asked_at, body, query};
@@ -16,7 +16,11 @@ use model::change::{Action, Outcome};
 use model::visitor::Visitor;
 
 /// `GET /v1/recording`.
-pub async fn get(State(context): State<Arc<ConnectionContext>>, caller: Caller, uri: Uri) -> Result<Response, Problem> {
+pub async fn get(
+    State(context): State<Arc<ConnectionContext>>,
+    ReadingCaller(caller): ReadingCaller,
+    uri: Uri,
+) -> Result<Response, Problem> {
     query::none(&uri)?;
     let paused = context.history.paused(caller.user).await?;
     Ok(body::answered(encode_recording(paused)))

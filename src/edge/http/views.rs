@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, header};
 
-use super::bearer::Caller;
+use super::bearer::{Caller, ReadingCaller};
 use super::history::{ContentPath, content};
 use super::passed_on::{self, PassedOn};
 use super::problem::Problem;
@@ -94,7 +94,7 @@ pub async fn get(
 /// `GET /v1/views/{kind}/{oid}/days`, as JSON or as CSV.
 pub async fn days(
     State(context): State<Arc<ConnectionContext>>,
-    caller: Caller,
+    ReadingCaller(caller): ReadingCaller,
     path: ContentPath,
     request: Request,
 ) -> Result<Response, Problem> {

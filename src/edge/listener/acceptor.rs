@@ -208,7 +208,7 @@ impl Acceptor {
             return response;
         }
         upgrade::await_key(&request, &self.context).await;
-        let (response, upgraded) = upgrade::respond(request, client, &self.context);
+        let (response, upgraded) = upgrade::respond(request, client, &self.context).await;
         *upgrade.borrow_mut() = upgraded;
         response
     }

@@ -64,11 +64,13 @@ pub enum Refused {
     Draining,
     /// The clock is wrong.
     Clock,
+    /// The store of users' names is away.
+    Names,
 }
 
 impl Refused {
     /// In the order of the variants, since a reason finds its counter by its index.
-    const LABELS: [&str; 14] = [
+    const LABELS: [&str; 15] = [
         "handshakes",
         "address_handshakes",
         "upgrades",
@@ -83,6 +85,7 @@ impl Refused {
         "kicked",
         "draining",
         "clock",
+        "names",
     ];
 
     pub fn word(self) -> &'static str {

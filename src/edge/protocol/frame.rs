@@ -1,7 +1,8 @@
 //! The frames of protocol v1, as values. The codecs beside this file encode them.
 
+use crate::auth::User;
 use model::beat::Beat;
-use model::ids::{ConnectionId, Content, UserId};
+use model::ids::{ConnectionId, Content};
 use model::page::{ListFilter, ListRequest, Position};
 use model::push::Push;
 use model::record::Record;
@@ -9,6 +10,7 @@ use model::rewards::claim::ClaimKey;
 use model::rewards::day::Day;
 use model::rule::Reason;
 use model::secret::Secret;
+use model::user_name::UserName;
 
 /// A frame of a client: one numbered operation.
 #[derive(Debug, PartialEq)]
@@ -114,16 +116,27 @@ impl ErrorCode {
 pub enum ServerFrame {
     Welcome(Box<Welcome>),
     Ack(Ack),
-    Result { seq: u32, answer: Answer },
-    Error { seq: Option<u32>, code: ErrorCode, message: String },
+    Result {
+        seq: u32,
+        answer: Answer,
+    },
+    Error {
+        seq: Option<u32>,
+        code: ErrorCode,
+        message: String,
+    },
     Push(Push),
-    Reward(ClaimKey),
-    Bye { reason: &'static str, reconnect_after_ms: u64 },
+    /// A claim of the connection's user, with the name of the user where users have names.
+    Reward(ClaimKey, Option<UserName>),
+    Bye {
+        reason: &'static str,
+        reconnect_after_ms: u64,
+    },
 }
 
 #[derive(Clone, Debug)]
 pub struct Welcome {
-    pub user: UserId,
+    pub user: User,
     pub connection: ConnectionId,
     /// Server-clock milliseconds.
     pub now: u64,

@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use super::notice::Forgotten;
 use crate::cloud_event::{CloudEvent, Data, Source, as_text};
-use crate::ids::{Content, UserId};
+use crate::ids::Content;
 use crate::record::Record;
+use crate::user_name::{ToldUser, UserName};
 
 /// The type of the event of a position. Fields may be added to it; a change of meaning needs another type.
 pub const POSITION: &str = "dev.heartline.position.v1";
@@ -16,6 +17,8 @@ pub const FORGOTTEN: &str = "dev.heartline.forgotten.v1";
 struct Position<'a> {
     #[serde(serialize_with = "as_text")]
     mid: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sub: Option<&'a str>,
     kind: u16,
     #[serde(serialize_with = "as_text")]
     oid: u64,
@@ -36,9 +39,11 @@ struct Position<'a> {
 }
 
 #[derive(Serialize)]
-struct Forgetting {
+struct Forgetting<'a> {
     #[serde(serialize_with = "as_text")]
     mid: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sub: Option<&'a str>,
     cause: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     items: Vec<Item>,
@@ -53,18 +58,20 @@ struct Item {
     oid: u64,
 }
 
-/// All events of one version of a record have one id: `mid:kind:oid:version`.
-pub fn position_event(user: UserId, record: &Record, source: &Source) -> CloudEvent {
+/// All events of one version of a record have one id: `mid:kind:oid:version`, with the name in place of the number where
+/// it is known.
+pub fn position_event(user: ToldUser, record: &Record, source: &Source) -> CloudEvent {
     let Content { kind, oid } = record.content;
     CloudEvent {
-        id: format!("{}:{}:{}", user.0, record.content, record.version.0),
+        id: format!("{}:{}:{}", user.in_id(), record.content, record.version.0),
         source: source.clone(),
         kind: POSITION,
-        subject: user.0.to_string(),
+        subject: user.text(),
         time: record.at,
-        partition_key: user.0.to_string(),
+        partition_key: user.text(),
         data: Data::of(&Position {
-            mid: user.0,
+            mid: user.id.0,
+            sub: user.sub(),
             kind,
             oid,
             pos: record.pos,
@@ -80,19 +87,20 @@ pub fn position_event(user: UserId, record: &Record, source: &Source) -> CloudEv
 }
 
 impl Forgotten {
-    /// All events of one forgetting have one id: `mid:version`.
-    pub fn event(&self, source: &Source) -> CloudEvent {
-        let user = self.user.0;
+    /// All events of one forgetting have one id: `mid:version`, likewise. `name`: of its user, if it is known.
+    pub fn event(&self, name: Option<&UserName>, source: &Source) -> CloudEvent {
+        let user = ToldUser { id: self.user, name };
         let item = |content: &Content| Item { kind: content.kind, oid: content.oid };
         CloudEvent {
-            id: format!("{user}:{}", self.version.0),
+            id: format!("{}:{}", user.in_id(), self.version.0),
             source: source.clone(),
             kind: FORGOTTEN,
-            subject: user.to_string(),
+            subject: user.text(),
             time: self.at,
-            partition_key: user.to_string(),
+            partition_key: user.text(),
             data: Data::of(&Forgetting {
-                mid: user,
+                mid: user.id.0,
+                sub: user.sub(),
                 cause: self.cause.word(),
                 items: self.items.iter().map(item).collect(),
                 at: self.at,
@@ -105,7 +113,7 @@ impl Forgotten {
 mod tests {
     use super::*;
     use crate::beat::State;
-    use crate::ids::SessionId;
+    use crate::ids::{SessionId, UserId};
     use crate::notices::ForgottenCause;
     use crate::rewards::credit::Credit;
     use crate::version::Version;
@@ -131,7 +139,7 @@ mod tests {
             r#""oid":"18446744073709551615","pos":73200,"dur":300000,"state":"playing","session":"8311207","#,
             r#""device":"tv-3f","watched":5000,"at":1795150000118,"cause":"beat"}}"#,
         );
-        assert_eq!(position_event(UserId(42), &record, &Source::of("local")).to_json(), golden);
+        assert_eq!(position_event(ToldUser::by_number(UserId(42)), &record, &Source::of("local")).to_json(), golden);
     }
 
     #[test]
@@ -150,9 +158,9 @@ mod tests {
         );
         let data = r#""data":{"mid":"18446744073709551615","cause":"delete","items":[{"kind":1,"oid":"100"}],"#;
         let golden = format!("{attributes}{data}\"at\":1795150000118}}}}");
-        assert_eq!(forgotten.event(&Source::of("eu-1")).to_json(), golden);
+        assert_eq!(forgotten.event(None, &Source::of("eu-1")).to_json(), golden);
         (forgotten.cause, forgotten.items) = (ForgottenCause::Erase, Vec::new());
         let data = r#""data":{"mid":"18446744073709551615","cause":"erase","at":1795150000118}}"#;
-        assert_eq!(forgotten.event(&Source::of("eu-1")).to_json(), format!("{attributes}{data}"));
+        assert_eq!(forgotten.event(None, &Source::of("eu-1")).to_json(), format!("{attributes}{data}"));
     }
 }

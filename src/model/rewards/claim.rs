@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::day::Day;
 use super::rule::{Per, RewardRule};
 use crate::ids::{Content, SessionId, UserId};
+use crate::user_name::{ToldUser, UserName};
 
 /// The key of a claim. At most one claim of each key exists.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -42,20 +43,23 @@ impl ClaimKey {
         ClaimKey { rule: rule.id.clone(), day, user, content: (rule.per == Per::Content).then_some(content) }
     }
 
+    /// The id of the claim and of its events, by which clients and consumers know it. `name`: of its user, if it is known.
+    pub fn id(&self, name: Option<&UserName>) -> String {
+        let user = ToldUser { id: self.user, name }.in_id();
+        let content = self.content.map(|content| format!(":{content}")).unwrap_or_default();
+        format!("{}:{}:{user}{content}", self.rule, self.day)
+    }
+
     /// Whether the claim counts a view, and is no reward.
     pub fn is_view(&self) -> bool {
         &*self.rule == RewardRule::VIEWS
     }
 }
 
-/// The id of the claim and of its events: `rule:day:mid`, and `:kind:oid` for a rule per content.
+/// As it is stored: `rule:day:mid`, and `:kind:oid` for a rule per content.
 impl fmt::Display for ClaimKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.rule, self.day, self.user.0)?;
-        match self.content {
-            Some(content) => write!(f, ":{content}"),
-            None => Ok(()),
-        }
+        f.write_str(&self.id(None))
     }
 }
 
@@ -64,7 +68,7 @@ impl fmt::Display for ClaimKey {
 #[error("no id of a claim")]
 pub struct NoClaim;
 
-/// Reads the id of a claim.
+/// Reads a claim as it is stored.
 impl FromStr for ClaimKey {
     type Err = NoClaim;
 
@@ -96,6 +100,8 @@ mod tests {
         let content = Some(Content { kind: 1, oid: 100 });
         let of_content = ClaimKey { rule: "first-view".into(), content, ..of_user.clone() };
         assert_eq!(of_content.to_string(), "first-view:2026-11-20:42:1:100");
+        let name = UserName::new("a:b").unwrap();
+        assert_eq!(of_content.id(Some(&name)), "first-view:2026-11-20:a%3Ab:1:100");
         for key in [of_user, of_content] {
             assert_eq!(key.to_string().parse(), Ok(key));
         }

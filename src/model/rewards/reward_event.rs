@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::claim::{Claim, ClaimKey};
 use super::day::Day;
 use crate::cloud_event::{CloudEvent, Data, Source, as_text};
+use crate::user_name::{ToldUser, UserName};
 
 /// The type of these events. Fields may be added to it; a change of meaning needs another type.
 pub const REWARD: &str = "dev.heartline.reward.v1";
@@ -14,6 +15,8 @@ struct Reward<'a> {
     rule: &'a str,
     #[serde(serialize_with = "as_text")]
     mid: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sub: Option<&'a str>,
     #[serde(serialize_with = "as_text")]
     day: Day,
     zone: &'a str,
@@ -32,19 +35,21 @@ struct Reward<'a> {
 }
 
 impl Claim {
-    /// All events of one claim have its id.
-    pub fn event(&self, source: &Source) -> CloudEvent {
+    /// All events of one claim have its id. `name`: of its user, if it is known.
+    pub fn event(&self, name: Option<&UserName>, source: &Source) -> CloudEvent {
         let ClaimKey { rule, day, user, content: _ } = &self.key;
+        let user = ToldUser { id: *user, name };
         CloudEvent {
-            id: self.key.to_string(),
+            id: self.key.id(name),
             source: source.clone(),
             kind: REWARD,
-            subject: user.0.to_string(),
+            subject: user.text(),
             time: self.claimed_at,
-            partition_key: user.0.to_string(),
+            partition_key: user.text(),
             data: Data::of(&Reward {
                 rule,
-                mid: user.0,
+                mid: user.id.0,
+                sub: user.sub(),
                 day: *day,
                 zone: &self.zone,
                 kind: self.content.kind,
@@ -72,7 +77,20 @@ mod tests {
             r#""day":"2026-11-20","zone":"Europe/Berlin","kind":1,"oid":"100","session":"8311207","device":"tv-3f","#,
             r#""watched":5000,"claimed_at":1795150000118}}"#,
         );
-        assert_eq!(claim(42).event(&Source::of("local")).to_json(), golden);
+        assert_eq!(claim(42).event(None, &Source::of("local")).to_json(), golden);
+    }
+
+    #[test]
+    fn an_event_of_a_named_user_has_both() {
+        let name = UserName::new("auth0|6405").unwrap();
+        let told = claim(42).event(Some(&name), &Source::of("local")).to_json();
+        let golden = [
+            r#""id":"first-of-day:2026-11-20:auth0%7C6405""#,
+            r#""subject":"auth0|6405""#,
+            r#""partitionkey":"auth0|6405""#,
+            r#""mid":"42","sub":"auth0|6405","day""#,
+        ];
+        golden.into_iter().for_each(|part| assert!(told.contains(part), "{told}"));
     }
 
     #[test]
@@ -88,6 +106,6 @@ mod tests {
             r#""mid":"18446744073709551615","day":"2026-11-20","zone":"Europe/Berlin","kind":1,"oid":"100","#,
             r#""session":"8311207","device":"a \"b\"","watched":5000,"claimed_at":1795150000000}}"#,
         );
-        assert_eq!(claim.event(&Source::of("eu-1")).to_json(), golden);
+        assert_eq!(claim.event(None, &Source::of("eu-1")).to_json(), golden);
     }
 }

@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_reward_tells_its_rule_its_content_and_its_user() {
-        let json = claim(42).event(&Source::of("local")).to_json();
+        let json = claim(42).event(None, &Source::of("local")).to_json();
         let facts = Facts::of(&json).expect("it is an event");
         assert_eq!((facts.event_type, facts.rule.as_deref()), (EventType::Reward, Some("first-of-day")));
         assert_eq!((facts.content, facts.user), (Some(Content { kind: 1, oid: 100 }), Some(UserId(42))));

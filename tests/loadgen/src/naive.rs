@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use futures_util::{SinkExt, StreamExt};
-use heartline::edge::auth::{Identity, Verifier};
+use heartline::edge::auth::{Identity, Subject, Verifier};
 use heartline::edge::protocol::frame::{FrameLimits, Operation};
 use heartline::edge::protocol::json;
 use heartline::model::ids::{Content, UserId};
@@ -54,7 +54,9 @@ impl Gateway {
         let mut identity = None;
         let porter = Porter { verifier: &self.verifier, identity: &mut identity };
         let accepted = Box::pin(accept_hdr_async_with_config(stream, porter, Some(self.config))).await;
-        let (Ok(mut socket), Some(Identity { user, .. })) = (accepted, identity) else { return };
+        let (Ok(mut socket), Some(Identity { subject: Subject::Number(user), .. })) = (accepted, identity) else {
+            return;
+        };
         let welcome = format!(r#"{{"welcome":{{"mid":"{}","now":{}}}}}"#, user.0, wall_ms());
         if socket.send(Message::text(welcome)).await.is_err() {
             return;

@@ -5,11 +5,14 @@
  * Ids have 64 bits. A number beyond 2^53-1 is refused: JavaScript has rounded it already, to the id of something else.
  */
 
+import { bytesOf } from './text.js';
+
 const ID_MAX = '18446744073709551615';
 const KIND_MAX = 2 ** 16 - 1;
 const KINDS_MAX = 32;
 const LIMIT_MAX = 2 ** 32 - 1;
 const CURSOR_MAX = 256;
+const NAME_BYTES_MAX = 256;
 
 /** @typedef {{ kind: number, oid: string | bigint | number }} GivenContent */
 
@@ -37,6 +40,25 @@ export function checkedId(value, name) {
     throw new TypeError(`${name} must be ${wanted}; got ${shown(value)}`);
   }
   return text.replace(/^0+(?=\d)/, '');
+}
+
+/**
+ * A user as the tokens name one: a number, or any text of 1 to 256 bytes without control characters.
+ * @param {any} value
+ */
+export function checkedUser(value) {
+  if (typeof value !== 'string') return checkedId(value, 'user');
+  const bytes = bytesOf(value);
+  if (bytes === 0 || bytes > NAME_BYTES_MAX || /[\u0000-\u001f\u007f-\u009f]/.test(value)) {
+    throw new TypeError(`user must be an id, or a text of 1 to 256 bytes without control characters; got ${shown(value)}`);
+  }
+  return value;
+}
+
+/** Whether this welcome is the user's. @param {{ mid: string, sub?: string }} welcome @param {string} user */
+export function isWelcomeOf(welcome, user) {
+  if (welcome.sub !== undefined) return welcome.sub === user;
+  return isId(user) && checkedId(user, 'user') === welcome.mid;
 }
 
 /** @param {any} content */

@@ -1,5 +1,6 @@
 /** What the gateway sends: given to the part that it concerns, and told as an event. */
 
+import { isWelcomeOf } from './arguments.js';
 import { newSession } from './reporter.js';
 
 /** Errors of which three in a row end the connection, unless a valid frame comes between them. */
@@ -68,8 +69,8 @@ export class Inbox {
   /** @param {any} welcome */
   #welcomed(welcome) {
     const { connection, delivery, requests, clock } = this.#parts;
-    if (welcome.mid !== this.#user) {
-      this.#on.fault(`the token is of user ${welcome.mid}, not of ${this.#user}`);
+    if (!isWelcomeOf(welcome, this.#user)) {
+      this.#on.fault(`the token is of user ${welcome.sub ?? welcome.mid}, not of ${this.#user}`);
       connection.stop('the token is of another user');
       return;
     }

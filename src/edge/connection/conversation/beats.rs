@@ -13,6 +13,7 @@ use model::rewards::reward_notice::RewardNotice;
 impl Conversation {
     pub(super) fn take_beats(&mut self, seq: u32, beats: &Beats, now: Instant) {
         self.strikes = 0;
+        self.write_name_again(now);
         let source = Source {
             inbox: self.registration.inbox(),
             device: &self.device,
@@ -27,7 +28,7 @@ impl Conversation {
         self.beats.rejected.extend(taken.rejected);
         self.beats.clock = self.beats.clock.max(taken.clock.and_then(NonZeroU64::new));
         if let Some(delay) = self.ack_delay.filter(|delay| taken.slots > 0 && !delay.is_zero()) {
-            self.beats.due.get_or_insert(now + delay);
+            self.beats.due.get_or_insert(now + delay.get());
         }
         if self.beats.frames.slots() == 0 || !self.beats.rejected.is_empty() {
             self.send_acks(now);
@@ -35,11 +36,21 @@ impl Conversation {
         self.defer_acks();
     }
 
+    /// What is stored after an erasure is told under the user's name.
+    fn write_name_again(&mut self, now: Instant) {
+        let Some(own) = self.name.as_mut().filter(|own| own.dropped.is_some()) else { return };
+        own.dropped = own.dropped.filter(|until| now < *until);
+        if let Some(written) = self.context.authenticator.welcome_again(&self.whose()) {
+            // Not waited for: if it fails, the next welcome writes the text.
+            tokio::spawn(written);
+        }
+    }
+
     /// Until when the only beat of a frame may wait for later ones. `None`: not at all, since its client does not allow
     /// late acks, a list waits, or a reward can follow from it.
     fn hold_until(&self, beats: &Beats, now: Instant) -> Option<Instant> {
         let [beat] = &*beats.items else { return None };
-        let hold = self.context.steady_hold.min(self.ack_delay?);
+        let hold = self.context.steady_hold.min(self.ack_delay?.get());
         if hold.is_zero() || !matches!(self.state, State::Open) {
             return None;
         }

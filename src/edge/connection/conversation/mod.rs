@@ -5,6 +5,7 @@
 //! connection has no more waiting than its slots and one frame. Only a list that waits for its turn lets beats pass,
 //! and may show them.
 
+mod ack_delay;
 mod beats;
 mod frames;
 mod held;
@@ -21,13 +22,14 @@ mod unacked_frames;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use renewal::capped;
+use ack_delay::AckDelay;
 use replies::Replies;
 use state::{Held, State};
 use token_expiry::TokenExpiry;
 use unacked_frames::UnackedFrames;
 
 use super::close::CloseReason;
+use crate::auth::User;
 use crate::auth::token::Identity;
 use crate::context::ConnectionContext;
 use crate::protocol::frame::{Answer, ErrorCode, Hello, ServerFrame};
@@ -39,20 +41,42 @@ use domain::rewards::decisions::Decisions;
 use model::ids::{ConnectionId, UserId};
 use model::push::Push;
 use model::rewards::day::Day;
+use model::user_name::UserName;
 
 /// Invalid frames in a row before the socket is closed.
 pub const STRIKES_MAX: u8 = 3;
+/// Everything of the user was forgotten, maybe by an erasure: it has dropped the text of the name after this time, and
+/// gateways no longer remember it.
+const NAME_DROPPED_WITHIN: Duration = Duration::from_secs(30);
 /// How long an operation may wait for the commits before it, and again for its own.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The name of the connection's user.
+struct OwnName {
+    name: UserName,
+    /// Until then beats have the text of the name written again: an erasure may have dropped it.
+    dropped: Option<Instant>,
+}
+
+/// How a conversation begins.
+pub struct Asked {
+    pub hello: Hello,
+    /// The number of the hello; 0 when the upgrade carried the token.
+    pub seq: u32,
+    /// The day on which all is decided for the user.
+    pub flag: Option<Day>,
+}
 
 pub struct Conversation {
     context: Arc<ConnectionContext>,
     registration: Registration,
+    /// Where users are named by texts. Boxed, since every idle connection keeps one of these.
+    name: Option<Box<OwnName>>,
     lane: Lane,
     device: Arc<str>,
     /// How late steady beats may be acked. `None`: the socket is about to close, so acks are immediate and no list
     /// waits.
-    ack_delay: Option<Duration>,
+    ack_delay: Option<AckDelay>,
     token_expiry: TokenExpiry,
     /// The last number that was used; 0 = none.
     seq: u32,
@@ -71,16 +95,15 @@ impl Conversation {
     pub fn new(
         context: Arc<ConnectionContext>,
         registration: Registration,
-        identity: &Identity,
-        hello: Hello,
-        seq: u32,
-        flag: Option<Day>,
+        (identity, user): (&Identity, User),
+        Asked { hello, seq, flag }: Asked,
         now: Instant,
     ) -> Self {
-        let ack_delay = capped(hello.ack_delay.unwrap_or(0), &context);
+        let ack_delay = AckDelay::capped(hello.ack_delay.unwrap_or(0), context.limits.ack_delay);
         Conversation {
             lane: context.lanes.of(registration.inbox().user),
             registration,
+            name: user.name.map(|name| Box::new(OwnName { name, dropped: None })),
             device: hello.device.unwrap_or_default().into(),
             ack_delay: Some(ack_delay),
             token_expiry: TokenExpiry::of(identity, now, context.clock.wall()),
@@ -121,6 +144,15 @@ impl Conversation {
         self.context.lanes.intake(self.lane)
     }
 
+    /// Its user, as its token names one.
+    fn whose(&self) -> User {
+        User { id: self.user(), name: self.name().cloned() }
+    }
+
+    fn name(&self) -> Option<&UserName> {
+        self.name.as_ref().map(|own| &own.name)
+    }
+
     fn inbox(&self) -> &Arc<Inbox> {
         self.registration.inbox()
     }
@@ -131,8 +163,12 @@ impl Conversation {
         self.beats.frames.answered(batch.slots);
         self.beats.rejected.extend(batch.rejected);
         for push in batch.pushes {
-            if let Push::Flag(day) = push {
-                self.decisions.decided_user(day);
+            match push {
+                Push::Flag(day) => self.decisions.decided_user(day),
+                Push::Cleared { .. } => {
+                    self.name.iter_mut().for_each(|own| own.dropped = Some(now + NAME_DROPPED_WITHIN));
+                }
+                _ => {}
             }
             self.replies.add([ServerFrame::Push(push)]);
         }
@@ -143,7 +179,8 @@ impl Conversation {
         if batch.urgent || due || !self.beats.rejected.is_empty() || !self.listens() || closes {
             self.send_acks(now);
         }
-        self.replies.add(claims.into_iter().map(ServerFrame::Reward));
+        let name = self.name().cloned();
+        self.replies.add(claims.into_iter().map(|claim| ServerFrame::Reward(claim, name.clone())));
         if let Some(outcome) = batch.order {
             self.ordered(&outcome, now);
         }

@@ -1,13 +1,13 @@
 //! Changes of a client during a conversation: the device, the delay of acks, the token.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 
 use super::Conversation;
+use super::ack_delay::AckDelay;
 use crate::auth::TokenError;
 use crate::connection::close::CloseReason;
-use crate::context::ConnectionContext;
 use crate::protocol::frame::{Answer, Hello, Operation};
 
 const OTHER_USER: &str = "is not of the user of this connection";
@@ -25,9 +25,9 @@ impl Conversation {
             self.inbox().renamed(self.device.clone());
         }
         if let (Some(asked), Some(delay)) = (hello.ack_delay, &mut self.ack_delay) {
-            *delay = capped(asked, &self.context);
+            *delay = AckDelay::capped(asked, self.context.limits.ack_delay);
             // An ack says all that is before it, so none may wait for longer than the next.
-            self.beats.due = self.beats.due.map(|due| due.min(now + *delay));
+            self.beats.due = self.beats.due.map(|due| due.min(now + delay.get()));
         }
         self.succeed(seq, Answer::Done);
     }
@@ -54,7 +54,7 @@ impl Conversation {
     fn renew(&mut self, token: &str, now: Instant) -> Result<u64, &'static str> {
         let identity = self.context.authenticator.identify(token).map_err(TokenError::cause)?;
         let wall = self.context.clock.wall();
-        if identity.user != self.inbox().user {
+        if !self.whose().is(&identity.subject) {
             return Err(OTHER_USER);
         }
         // A token that has expired already must not close a healthy socket.
@@ -76,9 +76,4 @@ fn token_of(operation: &Operation) -> Option<&str> {
         Operation::Token { token } => Some(token.expose()),
         _ => None,
     }
-}
-
-/// As late as asked (milliseconds), and as the settings allow.
-pub fn capped(ack_delay: u64, context: &ConnectionContext) -> Duration {
-    Duration::from_millis(ack_delay).min(context.limits.ack_delay)
 }

@@ -61,6 +61,7 @@ fn moment_of(identity: &Identity, now: Instant, wall: u64) -> Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::token::Subject;
     use model::ids::UserId;
     use model::revocation::TokenMark;
 
@@ -68,7 +69,7 @@ mod tests {
 
     /// The identity in a token that ends so many seconds from now.
     fn identity(seconds: u64) -> Identity {
-        Identity { user: UserId(1), expires_ms: WALL + seconds * 1000, token: TokenMark::default() }
+        Identity { subject: Subject::Number(UserId(1)), expires_ms: WALL + seconds * 1000, token: TokenMark::default() }
     }
 
     #[test]

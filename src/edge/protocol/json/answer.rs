@@ -6,14 +6,17 @@ use serde::Serialize;
 
 use super::encode::{is_false, text_of};
 use super::record::{RecordView, RecordingView, RecordsView, RejectionsView, RewardView, Shown};
+use super::user::UserView;
+use crate::auth::User;
 use crate::protocol::frame::Rejection;
 use domain::devices::client::ListedConnection;
-use model::ids::{ConnectionId, UserId};
+use model::ids::ConnectionId;
 use model::mid_hash::HashedMid;
 use model::reading::Reading;
 use model::record::Record;
 use model::rewards::claim::ClaimKey;
 use model::rewards::day::Day;
+use model::user_name::UserName;
 
 #[derive(Serialize)]
 struct BeatsView<'a> {
@@ -48,7 +51,8 @@ struct OriginAnswer<'a> {
 
 #[derive(Serialize)]
 struct ExportAnswer<'a> {
-    mid: String,
+    #[serde(flatten)]
+    user: UserView<'a>,
     recording: RecordingView,
     #[serde(skip_serializing_if = "Option::is_none")]
     rewards: Option<Vec<RewardView<'a>>>,
@@ -58,7 +62,8 @@ struct ExportAnswer<'a> {
 
 #[derive(Serialize)]
 struct ConnectionsAnswer<'a> {
-    mid: String,
+    #[serde(flatten)]
+    user: UserView<'a>,
     gateway: &'a str,
     hash: Shown<HashedMid>,
     connections: Vec<ConnectionView<'a>>,
@@ -87,6 +92,8 @@ pub struct BeatsAnswer<'a> {
     pub flag: Option<Day>,
     pub rejected: &'a [Rejection],
     pub rewards: &'a [ClaimKey],
+    /// Of the user, where users have names.
+    pub name: Option<&'a UserName>,
 }
 
 /// To `POST /v1/beats`.
@@ -96,13 +103,13 @@ pub fn encode_beats_answer(answer: &BeatsAnswer, reading: &Reading) -> String {
         today: Shown(answer.today),
         flag: answer.flag.map(Shown),
         rejected: RejectionsView(answer.rejected, reading),
-        rewards: answer.rewards.iter().map(RewardView::new).collect(),
+        rewards: RewardView::all(answer.rewards, answer.name),
     })
 }
 
-/// To `GET /v1/rewards/today`.
-pub fn encode_rewards(day: Day, rewards: &[ClaimKey]) -> String {
-    text_of(&RewardsAnswer { day: Shown(day), rewards: rewards.iter().map(RewardView::new).collect() })
+/// To `GET /v1/rewards/today`. `name`: of the user, where users have names.
+pub fn encode_rewards(day: Day, rewards: &[ClaimKey], name: Option<&UserName>) -> String {
+    text_of(&RewardsAnswer { day: Shown(day), rewards: RewardView::all(rewards, name) })
 }
 
 /// To `POST /v1/history/get`: `null` where nothing is known; with `partial` it may be what could not be read.
@@ -117,7 +124,7 @@ pub fn encode_page(records: &[Record], cursor: Option<&str>, partial: bool, read
 
 /// A page of the data of a user.
 pub struct Exported<'a> {
-    pub user: UserId,
+    pub user: &'a User,
     /// Whether recording is paused.
     pub paused: bool,
     /// On the first page.
@@ -131,16 +138,16 @@ pub struct Exported<'a> {
 pub fn encode_export(exported: &Exported, reading: &Reading) -> String {
     let Exported { user, paused, rewards, records, cursor } = *exported;
     text_of(&ExportAnswer {
-        mid: user.0.to_string(),
+        user: UserView::of(user),
         recording: RecordingView { paused },
-        rewards: rewards.map(|claims| claims.iter().map(RewardView::new).collect()),
+        rewards: rewards.map(|claims| RewardView::all(claims, user.name.as_ref())),
         records: RecordsAnswer { records: RecordsView::Listed(records, reading), cursor, partial: false },
     })
 }
 
 /// A user's connections to one gateway.
 pub struct Connected<'a> {
-    pub user: UserId,
+    pub user: &'a User,
     pub gateway: &'a str,
     /// Stands for the user in the log.
     pub hash: HashedMid,
@@ -151,7 +158,7 @@ pub struct Connected<'a> {
 pub fn encode_connections(connected: &Connected) -> String {
     let Connected { user, gateway, hash, connections } = *connected;
     text_of(&ConnectionsAnswer {
-        mid: user.0.to_string(),
+        user: UserView::of(user),
         gateway,
         hash: Shown(hash),
         connections: connections.iter().map(ConnectionView::new).collect(),

@@ -10,9 +10,11 @@ use super::fault::{Fault, tracked};
 use super::number::{Id, Millis};
 use super::operation::{BeatList, ContentList, Name, at_most};
 use super::shape::Object;
-use super::text::{ConnectionName, Flag};
+use super::text::{ConnectionName, Flag, Text};
+use super::user::Whom;
 use crate::protocol::frame::{Beats, DecodeError, FrameLimits};
-use model::ids::{ConnectionId, Content, UserId};
+use model::ids::{ConnectionId, Content};
+use model::user_name::UserName;
 
 /// The body of `POST /v1/beats`.
 #[derive(Debug, PartialEq)]
@@ -56,7 +58,8 @@ struct RecordingBodyShape {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct UserBodyShape {
-    mid: Id,
+    mid: Option<Id>,
+    sub: Option<Text<{ UserName::BYTES_MAX }>>,
 }
 
 pub fn decode_beats_body(body: &[u8], limits: &FrameLimits) -> Result<BeatsBody, DecodeError> {
@@ -85,9 +88,9 @@ pub fn decode_recording_body(body: &[u8]) -> Result<RecordingBody, DecodeError> 
 }
 
 /// Decodes the body of the control listener's `POST /v1/kick` and `POST /v1/erase`.
-pub fn decode_user_body(body: &[u8]) -> Result<UserId, DecodeError> {
-    let shape: UserBodyShape = object(body)?;
-    Ok(UserId(shape.mid.0))
+pub fn decode_user_body(body: &[u8]) -> Result<Whom, DecodeError> {
+    let UserBodyShape { mid, sub } = object(body)?;
+    Whom::required(mid, sub.as_ref().map(|sub| &*sub.0)).map_err(answer)
 }
 
 pub(super) fn object<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, DecodeError> {
@@ -109,6 +112,7 @@ mod tests {
     use super::super::decode_tests::LIMITS;
     use super::*;
     use crate::protocol::frame::ErrorCode;
+    use model::ids::UserId;
 
     const BEAT: &str = r#"{"kind":1,"oid":"100","pos":7,"state":"playing","session":"8","at":9}"#;
 
@@ -179,12 +183,15 @@ mod tests {
 
     #[test]
     fn a_kick_names_a_user() {
-        assert_eq!(decode_user_body(br#"{"mid":"42"}"#), Ok(UserId(42)));
+        assert_eq!(decode_user_body(br#"{"mid":"42"}"#), Ok(Whom::Mid(UserId(42))));
         let refused = |body: &str| message(decode_user_body(body.as_bytes()));
         assert_eq!(refused(r#"{"mid":"x"}"#), "mid: must be a decimal number of 64 bits");
-        assert_eq!(refused(r#"{"mid":"42","dry_run":true}"#), "body: unknown field dry_run; known: mid");
+        assert_eq!(refused(r#"{"mid":"42","dry_run":true}"#), "body: unknown field dry_run; known: mid, sub");
         assert_eq!(refused(r#"{"Mid":"42"}"#), "body: unknown field Mid; did you mean mid?");
         // As it was written, with what looks like a part of the complaint in it.
-        assert_eq!(refused(r#"{"mid":"42","a`, expected `b":1}"#), "body: unknown field a`, expected `b; known: mid");
+        assert_eq!(
+            refused(r#"{"mid":"42","a`, expected `b":1}"#),
+            "body: unknown field a`, expected `b; known: mid, sub"
+        );
     }
 }

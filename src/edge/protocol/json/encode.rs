@@ -41,6 +41,8 @@ enum FrameView<'a> {
 #[derive(Serialize)]
 struct WelcomeView<'a> {
     mid: Shown<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sub: Option<&'a str>,
     connection: Shown<ConnectionId>,
     now: u64,
     today: Shown<Day>,
@@ -120,7 +122,7 @@ impl<'a> FrameView<'a> {
             ServerFrame::Result { seq, answer } => FrameView::Result(ResultView::new(*seq, answer, reading)),
             ServerFrame::Error { seq, code, message } => FrameView::Error(ErrorView::new(*seq, *code, message)),
             ServerFrame::Push(push) => FrameView::Push(PushView::new(push, reading)),
-            ServerFrame::Reward(claim) => FrameView::Reward(RewardView::new(claim)),
+            ServerFrame::Reward(claim, name) => FrameView::Reward(RewardView::new(claim, name.as_ref())),
             ServerFrame::Bye { reason, reconnect_after_ms } => {
                 FrameView::Bye(ByeView { reason, reconnect_after: *reconnect_after_ms })
             }
@@ -131,7 +133,8 @@ impl<'a> FrameView<'a> {
 impl<'a> WelcomeView<'a> {
     fn new(welcome: &'a Welcome) -> Self {
         WelcomeView {
-            mid: Shown(welcome.user.0),
+            mid: Shown(welcome.user.id.0),
+            sub: welcome.user.told().sub(),
             connection: Shown(welcome.connection),
             now: welcome.now,
             today: Shown(welcome.today),

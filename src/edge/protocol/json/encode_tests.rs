@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
+use crate::auth::User;
 use crate::protocol::frame::{Ack, Answer, ErrorCode, Rejection, ServerFrame, Welcome, WelcomeLimits};
 use model::beat::State;
 use model::ids::{ConnectionId, Content, SessionId, UserId};
@@ -14,6 +15,7 @@ use model::rewards::claim::ClaimKey;
 use model::rewards::credit::Credit;
 use model::rewards::day::Day;
 use model::rule::Reason;
+use model::user_name::UserName;
 use model::version::Version;
 
 const RECORD: &str = r#"{"kind":1,"oid":"100","pos":73200,"dur":300000,"state":"playing","session":"8311207","device":"tv-3f","watched":5000,"at":1795150000118,"progress":0.244,"finished":false,"resume":73200}"#;
@@ -80,7 +82,7 @@ fn a_welcome() {
         idle: 75_000,
     };
     let welcome = Welcome {
-        user: UserId(u64::MAX),
+        user: User { id: UserId(u64::MAX), name: None },
         connection: ConnectionId(0xbeef),
         now: 1795150000123,
         today: day(),
@@ -90,6 +92,10 @@ fn a_welcome() {
         expires: 1795153600000,
         limits,
     };
+    let name = UserName::new("auth0|\"1").unwrap();
+    let named = Welcome { user: User { id: UserId(1), name: Some(name) }, ..welcome.clone() };
+    let named = encoded(&ServerFrame::Welcome(Box::new(named)));
+    assert!(named.starts_with(r#"{"welcome":{"mid":"1","sub":"auth0|\"1","connection":"#), "{named}");
     let decided = encoded(&ServerFrame::Welcome(Box::new(Welcome { flag: Some(day()), ..welcome.clone() })));
     assert!(decided.contains(r#""today":"2026-11-20","flag":"2026-11-20","interval":5000"#), "{decided}");
     assert_eq!(
@@ -169,16 +175,16 @@ fn a_reward() {
     let of_user = ClaimKey { rule: Arc::from("first-of-day"), day: day(), user: UserId(42), content: None };
     let of_content = ClaimKey { rule: Arc::from("first-view"), content: Some(record().content), ..of_user.clone() };
     assert_eq!(
-        encoded(&ServerFrame::Reward(of_user.clone())),
+        encoded(&ServerFrame::Reward(of_user.clone(), None)),
         r#"{"reward":{"id":"first-of-day:2026-11-20:42","rule":"first-of-day","day":"2026-11-20"}}"#
     );
     let content =
         r#"{"id":"first-view:2026-11-20:42:1:100","rule":"first-view","day":"2026-11-20","kind":1,"oid":"100"}"#;
-    assert_eq!(encoded(&ServerFrame::Reward(of_content.clone())), format!(r#"{{"reward":{content}}}"#));
+    assert_eq!(encoded(&ServerFrame::Reward(of_content.clone(), None)), format!(r#"{{"reward":{content}}}"#));
     let today = format!(
         r#"{{"day":"2026-11-20","rewards":[{{"id":"first-of-day:2026-11-20:42","rule":"first-of-day","day":"2026-11-20"}},{content}]}}"#
     );
-    assert_eq!(encode_rewards(day(), &[of_user, of_content]), today);
+    assert_eq!(encode_rewards(day(), &[of_user, of_content], None), today);
 }
 
 #[test]
@@ -209,7 +215,7 @@ fn a_record_shows_what_it_means() {
 #[test]
 fn the_bodies_of_http_answers() {
     let rejected = [rejection(None, 1, Reason::Superseded, Some(record()))];
-    let told = BeatsAnswer { now: 9, today: day(), flag: None, rejected: &rejected, rewards: &[] };
+    let told = BeatsAnswer { now: 9, today: day(), flag: None, rejected: &rejected, rewards: &[], name: None };
     assert_eq!(
         encode_beats_answer(&told, &reading()),
         format!(

@@ -28,6 +28,7 @@ mod shape;
 mod shares;
 mod subscribers;
 mod text;
+mod user;
 mod views;
 mod widget;
 
@@ -61,13 +62,14 @@ pub use live::{
 };
 pub use query::{
     ExportPage, ListQuery, decode_connection, decode_content, decode_export, decode_forgetting, decode_list,
-    decode_list_query, decode_mid,
+    decode_list_query, decode_whom,
 };
-pub use revocation::{RevokeBody, decode_revoke_body, decode_revoked, encode_revocations};
+pub use revocation::{NamedRevoked, RevokeBody, decode_revoke_body, decode_revoked, encode_revocations};
 pub use shares::encode_shares;
 pub use subscribers::{
     SubscriberBody, decode_dead, decode_replay, decode_subscriber, decode_subscriber_list, encode_dead, encode_resent,
     encode_secret, encode_subscriber, encode_subscriber_list,
 };
+pub use user::Whom;
 pub use views::{decode_view_body, decode_view_days, encode_view_days, encode_view_totals, encode_viewed};
 pub use widget::encode_widget;

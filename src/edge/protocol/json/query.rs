@@ -3,9 +3,10 @@
 use super::fault::Fault;
 use super::number::{EXACT_MAX, Id, Integer, Kind, Millis};
 use super::text::ConnectionName;
+use super::user::Whom;
 use crate::protocol::cursor::{self, set_of};
 use crate::protocol::frame::{DecodeError, FrameLimits};
-use model::ids::{ConnectionId, Content, UserId};
+use model::ids::{ConnectionId, Content};
 use model::page::{ListFilter, ListRequest};
 use model::walk::WalkRequest;
 
@@ -49,10 +50,19 @@ pub fn decode_connection(text: &str) -> Option<ConnectionId> {
     ConnectionName::from_text(text).map(|name| name.0)
 }
 
-/// `mid=` of a query.
-pub fn decode_mid(mid: Option<&str>) -> Result<UserId, DecodeError> {
-    let mid = Id::from_text(mid.unwrap_or_default()).ok_or_else(|| Fault::invalid("mid", Id::complaint()));
-    Ok(UserId(mid.map_err(|fault| fault.malformed(None, false))?.0))
+/// `mid=` or `sub=` of a query.
+pub fn decode_whom(mid: Option<&str>, sub: Option<&str>) -> Result<Whom, DecodeError> {
+    let whom = || {
+        let mid = match (mid, sub) {
+            (None, Some(_)) => None,
+            (mid, _) => {
+                let mid = Id::from_text(mid.unwrap_or_default());
+                Some(mid.ok_or_else(|| Fault::invalid("mid", Id::complaint()))?)
+            }
+        };
+        Whom::required(mid, sub)
+    };
+    whom().map_err(|fault| fault.malformed(None, false))
 }
 
 /// A page of a user's records.
@@ -62,14 +72,14 @@ pub enum ExportPage {
     ByContent(WalkRequest),
 }
 
-/// `GET /v1/export?mid=&limit=&cursor=&order=`; without a limit, as many as one page may have.
+/// `GET /v1/export?mid=&sub=&limit=&cursor=&order=`; without a limit, as many as one page may have.
 pub fn decode_export(
-    mid: Option<&str>,
+    (mid, sub): (Option<&str>, Option<&str>),
     limit: Option<&str>,
     cursor: Option<&str>,
     order: Option<&str>,
-) -> Result<(UserId, ExportPage), DecodeError> {
-    let user = decode_mid(mid)?;
+) -> Result<(Whom, ExportPage), DecodeError> {
+    let user = decode_whom(mid, sub)?;
     let page = match given(order) {
         None => {
             let limits = FrameLimits { beats: 0, items: 0, list: EXPORT_MAX };

@@ -10,6 +10,7 @@ use model::reading::Reading;
 use model::record::Record;
 use model::rewards::claim::ClaimKey;
 use model::rewards::day::Day;
+use model::user_name::UserName;
 
 /// A string of what is displayed: ids do not fit into the numbers of JSON.
 pub(super) struct Shown<T>(pub T);
@@ -123,7 +124,7 @@ impl Serialize for ContentsView<'_> {
 
 #[derive(Serialize)]
 pub(super) struct RewardView<'a> {
-    id: Shown<&'a ClaimKey>,
+    id: String,
     rule: &'a str,
     day: Shown<Day>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,9 +134,14 @@ pub(super) struct RewardView<'a> {
 }
 
 impl<'a> RewardView<'a> {
-    pub fn new(claim: &'a ClaimKey) -> Self {
+    pub fn all(claims: &'a [ClaimKey], name: Option<&UserName>) -> Vec<Self> {
+        claims.iter().map(|claim| RewardView::new(claim, name)).collect()
+    }
+
+    /// `name`: of the user of the claim, where users have names.
+    pub fn new(claim: &'a ClaimKey, name: Option<&UserName>) -> Self {
         RewardView {
-            id: Shown(claim),
+            id: claim.id(name),
             rule: &claim.rule,
             day: Shown(claim.day),
             kind: claim.content.map(|content| content.kind),

@@ -1,0 +1,150 @@
+//! Users who are named by texts: from a name to the number that stands for it everywhere inside, and back.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lru::LruCache;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use model::ids::UserId;
+use model::user_name::UserName;
+use storage::names::Names;
+pub use storage::names::{NameText, Numbered};
+use storage::store_error::StoreError;
+
+/// Names that are remembered, some 250 bytes each.
+const REMEMBERED_MAX: NonZeroUsize = NonZeroUsize::new(65_536).expect("not zero");
+/// After this time a name is looked up again: another gateway may have dropped its text, and not reached this one.
+const REMEMBERED_FOR: Duration = Duration::from_secs(10);
+
+/// The store of names did not answer.
+#[derive(Debug, thiserror::Error)]
+#[error("names of users unavailable: {}", .0.cause())]
+pub struct NamesUnavailable(#[from] pub StoreError);
+
+/// The names of a gateway. Cheap to clone.
+#[derive(Clone)]
+pub struct UserNames {
+    store: Arc<dyn Names>,
+    remembered: Arc<Mutex<Remembered>>,
+}
+
+struct Remembered {
+    by_name: LruCache<UserName, (UserId, Instant)>,
+    by_number: LruCache<UserId, (UserName, Instant)>,
+}
+
+impl UserNames {
+    pub fn new(store: Arc<dyn Names>) -> Self {
+        let remembered =
+            Remembered { by_name: LruCache::new(REMEMBERED_MAX), by_number: LruCache::new(REMEMBERED_MAX) };
+        UserNames { store, remembered: Arc::new(Mutex::new(remembered)) }
+    }
+
+    /// The number of a name. One that has none gets it, and a text that was dropped is written again.
+    pub async fn number(&self, name: &UserName) -> Result<UserId, NamesUnavailable> {
+        match self.find(name).await? {
+            Some(Numbered { user, is_dropped: false }) => Ok(user),
+            _ => {
+                let user = self.store.number(name.clone()).await?;
+                self.remembered.lock().put(user, name);
+                Ok(user)
+            }
+        }
+    }
+
+    /// The number of a name; `None`: it has none, and gets none. A text that was dropped stays so.
+    pub async fn find(&self, name: &UserName) -> Result<Option<Numbered>, NamesUnavailable> {
+        if let Some(user) = self.remembered.lock().number(name) {
+            return Ok(Some(Numbered { user, is_dropped: false }));
+        }
+        let found = self.store.numbers(vec![name.clone()]).await?.pop().flatten();
+        if let Some(Numbered { user, is_dropped: false }) = found {
+            self.remembered.lock().put(user, name);
+        }
+        Ok(found)
+    }
+
+    /// The text of a number; `None`: no name has it.
+    pub async fn text(&self, user: UserId) -> Result<Option<NameText>, NamesUnavailable> {
+        if let Some(name) = self.remembered.lock().name(user) {
+            return Ok(Some(NameText::Known(name)));
+        }
+        Ok(self.store.texts(vec![user]).await?.pop().flatten())
+    }
+
+    /// The names of these users, without those that are not known, or not any more.
+    pub async fn names_of(
+        &self,
+        users: impl IntoIterator<Item = UserId>,
+    ) -> Result<HashMap<UserId, UserName>, NamesUnavailable> {
+        let (mut names, mut unknown) = (HashMap::new(), Vec::new());
+        {
+            let mut remembered = self.remembered.lock();
+            for user in users {
+                match remembered.name(user) {
+                    Some(name) => drop(names.insert(user, name)),
+                    None => unknown.push(user),
+                }
+            }
+        }
+        if unknown.is_empty() {
+            return Ok(names);
+        }
+        unknown.sort_unstable();
+        unknown.dedup();
+        let texts = self.store.texts(unknown.clone()).await?;
+        let mut remembered = self.remembered.lock();
+        for (user, text) in unknown.into_iter().zip(texts) {
+            if let Some(NameText::Known(name)) = text {
+                remembered.put(user, &name);
+                names.insert(user, name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Drops the text of the user's name, after an erasure.
+    pub async fn drop_text(&self, user: UserId) -> Result<(), NamesUnavailable> {
+        self.forget(user);
+        self.store.drop_text(user).await?;
+        // It may have been remembered meanwhile.
+        self.forget(user);
+        Ok(())
+    }
+
+    /// Looks the name up again the next time: its text may have been dropped.
+    pub fn forget(&self, user: UserId) {
+        self.remembered.lock().forget(user);
+    }
+}
+
+impl Remembered {
+    fn number(&mut self, name: &UserName) -> Option<UserId> {
+        let (user, since) = self.by_name.get(name)?;
+        (since.elapsed() < REMEMBERED_FOR).then_some(*user)
+    }
+
+    fn name(&mut self, user: UserId) -> Option<UserName> {
+        let (name, since) = self.by_number.get(&user)?;
+        (since.elapsed() < REMEMBERED_FOR).then(|| name.clone())
+    }
+
+    fn put(&mut self, user: UserId, name: &UserName) {
+        let now = Instant::now();
+        self.by_name.put(name.clone(), (user, now));
+        self.by_number.put(user, (name.clone(), now));
+    }
+
+    fn forget(&mut self, user: UserId) {
+        if let Some((name, _)) = self.by_number.pop(&user) {
+            self.by_name.pop(&name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
