@@ -100,8 +100,8 @@ pub(in super::super) fn open_hot(config: &Config, accept_settings: bool) -> Resu
     let settings = FleetSettings::new(redis.clone(), config.alike.clone());
     let has_names = runtime.block_on(async {
         let has_names = RedisNames::are_kept(&redis).await?;
-        // The first gateway stores its settings.
-        Ok((has_names || settings.are_stored().await?).then_some(has_names))
+        // The first gateway stores it. A cascade, which may start before, stores other settings.
+        Ok((has_names || settings.know("store.retention").await?).then_some(has_names))
     });
     require_subjects(config.auth.subjects, has_names.map_err(StartError::StoreAway)?)?;
     let names = match config.auth.subjects {

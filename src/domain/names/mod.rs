@@ -76,7 +76,7 @@ impl UserNames {
         Ok(self.store.texts(vec![user]).await?.pop().flatten())
     }
 
-    /// The names of these users, without those that are not known, or not any more.
+    /// The names of these users. A user without a known name is left out.
     pub async fn names_of(
         &self,
         users: impl IntoIterator<Item = UserId>,

@@ -46,7 +46,7 @@ pub use user::User;
 /// Bytes of an HS256 key, at least: RFC 7518 asks for as many as the hash has.
 pub const SECRET_BYTES_MIN: usize = 32;
 
-/// How users are named: one way for a deployment, for good.
+/// How users are named. A deployment keeps the way that it begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subjects {

@@ -30,9 +30,9 @@ impl FleetSettings {
         FleetSettings { redis, own }
     }
 
-    /// Whether a gateway has started on this deployment before.
-    pub async fn are_stored(&self) -> Result<bool, StoreError> {
-        Ok(self.stored().await?.is_some())
+    /// Whether the deployment has agreed on this setting.
+    pub async fn know(&self, setting: &str) -> Result<bool, StoreError> {
+        Ok(self.stored().await?.is_some_and(|stored| stored.contains_key(setting)))
     }
 
     /// Compares the settings with the deployment's, or makes them the deployment's if it has none. Returns those that

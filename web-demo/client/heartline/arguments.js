@@ -45,9 +45,8 @@ export function checkedId(value, name) {
 
 /** A user as the tokens name one: a number, or a text of 1 to 256 bytes. @param {any} value */
 export function checkedUser(value) {
-  if (typeof value !== 'string') return checkedId(value, 'user');
-  if (!value || bytesOf(value) > TEXT_BYTES_MAX) throw new TypeError('user must be an id or a name of 1 to 256 bytes');
-  return value;
+  const isName = typeof value === 'string' && value && bytesOf(value) <= TEXT_BYTES_MAX;
+  return isName ? value : checkedId(value, 'user');
 }
 
 /** Whether this welcome is the user's. @param {{ mid: string, sub?: string }} welcome @param {string} user */

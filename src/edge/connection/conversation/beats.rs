@@ -36,7 +36,7 @@ impl Conversation {
         self.defer_acks();
     }
 
-    /// What is stored after an erasure is told under the user's name.
+    /// Has an erased user's name stored again, so that events of new beats have it.
     fn write_name_again(&mut self, now: Instant) {
         let Some(own) = self.name.as_mut().filter(|own| own.dropped.is_some()) else { return };
         own.dropped = own.dropped.filter(|until| now < *until);
