@@ -12,6 +12,7 @@ use super::outbox::Outbox;
 use super::spawn::{runtime, spawn};
 use domain::counters::config::CountersConfig;
 use domain::counters::{CounterStores, Counters, CrossingEvents};
+use edge::called_users::CalledUsers;
 use edge::control::counters;
 use edge::shutdown::Stop;
 use storage::counters::{DerivedCounters, DirectCounters, Metrics};
@@ -57,7 +58,7 @@ pub(super) fn build(
     let events = CrossingEvents { outbox: outbox.entries.clone(), outbox_max: room, notify: outbox.notify.clone() };
     let stores = CounterStores { direct, derived };
     let counters = Arc::new(Counters::new(config, stores, events, common.clock.clone(), assembly.metrics()));
-    assembly.serve_control(counters::routes(counters.clone()));
+    assembly.serve_control(counters::routes(counters.clone(), CalledUsers(common.names.clone())));
     counters
 }
 

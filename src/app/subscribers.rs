@@ -24,7 +24,7 @@ use domain::subscribers::config::SubscribersConfig;
 use domain::subscribers::{FilterNames, Subscribers};
 use domain::time::clock::Clock;
 use domain::time::guard::ClockStatus;
-use edge::auth::Subjects;
+use edge::called_users::CalledUsers;
 use edge::control::subscribers::{self, Served};
 use edge::shutdown::Stop;
 use model::subscribers::{EndpointRules, Retries};
@@ -87,7 +87,8 @@ pub(super) fn build(
     let settings = &config.subscribers;
     let followers = notices::build(config, parts.queues.clone(), reach, stores, common, assembly);
     let subscribers = Arc::new(parts.subscribers(config, followers));
-    assembly.serve_control(subscribers::routes(Served::By(subscribers.clone())));
+    let (asked, called_users) = (subscribers.clone(), CalledUsers(common.names.clone()));
+    assembly.serve_control(subscribers::routes(Served::By { subscribers: asked, called_users }));
     if role.has_cascade(config) {
         let (thread, stop) = (CascadeThread::new(settings, parts, assembly)?, common.stop.clone());
         assembly.threads.push(Box::new(|| thread.start(stop).map(Some)));
@@ -204,8 +205,7 @@ fn filter_names(config: &Config) -> FilterNames {
     let direct = config.counters.direct.iter().map(|counter| counter.id.to_string());
     let derived = config.counters.derived.iter().map(|counter| counter.id.to_string());
     let rules = config.rewards.rules.iter().map(|rule| rule.id.to_string());
-    let users_are_named = config.auth.subjects == Subjects::Any;
-    FilterNames { rules: rules.collect(), counters: direct.chain(derived).collect(), users_are_named }
+    FilterNames { rules: rules.collect(), counters: direct.chain(derived).collect() }
 }
 
 pub(super) fn bounds(settings: &SubscribersConfig) -> Bounds {

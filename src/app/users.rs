@@ -9,7 +9,7 @@ use domain::ingest::lanes::Lanes;
 use domain::rewards::lookup::Lookup;
 use domain::stored_users::Users;
 use domain::views::ViewCounting;
-use edge::control::CalledUsers;
+use edge::called_users::CalledUsers;
 use edge::control::users::{UserOperations, routes};
 use model::reading::Reading;
 

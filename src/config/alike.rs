@@ -9,7 +9,8 @@ use super::layers::Layers;
 use model::duration_text::of_duration;
 
 /// A name that ends with a dot stands for all settings of a section.
-const ALIKE: [&str; 11] = [
+const ALIKE: [&str; 12] = [
+    "auth.subjects",
     "counters.derived",
     "counters.direct",
     "events.deployment",
@@ -64,6 +65,7 @@ mod tests {
     fn each_setting_that_decides_what_is_kept_is_among_them() {
         let defaults = with("");
         for (setting, text) in [
+            ("auth.subjects", "\"number\""),
             ("store.retention", "90d"),
             ("store.records_per_user", "10000"),
             ("rewards.zone", "\"UTC\""),

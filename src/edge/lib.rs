@@ -7,6 +7,7 @@
 pub mod address;
 pub mod admin;
 pub mod auth;
+pub mod called_users;
 pub mod config;
 pub mod connection;
 pub mod context;

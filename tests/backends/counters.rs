@@ -117,7 +117,7 @@ pub fn recount(counters: &dyn DerivedCounters, id: &CounterId, keys: Vec<Counter
     let name = wait(counters.recount(id.clone(), keys, NOW)).unwrap();
     let until = Instant::now() + PATIENCE;
     loop {
-        let recount = wait(counters.recounted(name.clone(), NOW)).unwrap().expect("a recount of this name");
+        let (_, recount) = wait(counters.recounted(name.clone(), NOW)).unwrap().expect("a recount of this name");
         if recount.state != RecountState::Running {
             return recount;
         }

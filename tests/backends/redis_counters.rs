@@ -123,7 +123,7 @@ impl DerivedCounters for Counting {
         self.counters.recount(id, keys, now)
     }
 
-    fn recounted(&self, name: String, now: u64) -> Answer<Option<Recount>> {
+    fn recounted(&self, name: String, now: u64) -> Answer<Option<(CounterId, Recount)>> {
         self.counters.recounted(name, now)
     }
 }

@@ -65,6 +65,25 @@ async fn history_services_and_cascades_compare_what_they_use() {
     }
 }
 
+/// A cascade stores the settings that it uses, and does not know how users are named.
+#[tokio::test]
+#[ignore = "needs Redis: tests/run gateway-redis"]
+async fn a_cascade_may_start_before_the_first_gateway() {
+    // Kafka is not asked before.
+    let bus = [("events.event_bus", "kafka"), ("kafka.brokers", r#"["127.0.0.1:1"]"#)];
+    for subjects in ["any", "number"] {
+        let cascade = TestGateway::of_role_on_redis("cascade", &bus);
+        let gateway = cascade.neighbour_as("all", &[("auth.subjects", subjects)]);
+        let mut client = gateway.connect(MID).await;
+        assert_eq!(client.welcome().get("sub").is_some(), subjects == "any");
+        let at = client.now();
+        client.watch([beat(100, at)]).await;
+        let other = if subjects == "any" { "number" } else { "any" };
+        let failed = refused(&gateway, &[("auth.subjects", other)]);
+        assert_eq!(failed.code, Some(78), "{}", failed.stderr);
+    }
+}
+
 #[tokio::test]
 #[ignore = "needs Redis: tests/run gateway-redis"]
 async fn settings_that_are_accepted_become_the_deployments_and_others_end() {

@@ -29,6 +29,7 @@ const STORE: &str = "HEARTLINE_TEST_STORE";
 
 /// The role of `serve` without a word about it.
 const ALL: &str = "all";
+const CASCADE: &str = "cascade";
 
 pub struct TestGateway {
     child: Child,
@@ -82,6 +83,11 @@ impl TestGateway {
     /// A process of another role.
     pub fn of_role(role: &'static str, settings: &[(&str, &str)]) -> Self {
         Self::launched(Arc::new(Home::new()), role, settings)
+    }
+
+    /// The same on a Redis of its own whatever the environment asks for.
+    pub fn of_role_on_redis(role: &'static str, settings: &[(&str, &str)]) -> Self {
+        Self::launched(Arc::new(Home::with_redis()), role, settings)
     }
 
     /// Its log goes to a pipe, whose other end is returned.
@@ -452,6 +458,10 @@ fn launch_with(home: Arc<Home>, role: &'static str, options: &[&str], settings: 
     loop {
         match printed_lines.recv_timeout(PATIENCE) {
             Ok(line) => match (listening(&line), listens) {
+                // A cascade has no control listener.
+                (Some((address, admin)), _) if role == CASCADE => {
+                    return Ok(TestGateway { child, role, address, admin, control: admin, printed, settings, home });
+                }
                 (Some(addresses), _) => listens = Some(addresses),
                 (None, Some((address, admin))) => {
                     let control = control_of(&line).expect("the line of the control listener");

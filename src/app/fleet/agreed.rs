@@ -9,8 +9,9 @@ use super::super::error::StartError;
 use crate::config::Config;
 use storage_redis::fleet_settings::FleetSettings;
 
-/// What a gateway without a store uses of them: it refuses beats that have expired, and says how far records are.
-const STORELESS: [&str; 2] = ["store.retention", "reading."];
+/// What a gateway without a store uses of them: it reads tokens, refuses beats that have expired, and says how far records
+/// are.
+const STORELESS: [&str; 3] = ["auth.subjects", "store.retention", "reading."];
 /// What a cascade uses of them: it is the name of its group of consumers.
 const CASCADE: [&str; 1] = ["events.deployment"];
 

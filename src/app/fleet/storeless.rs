@@ -24,10 +24,11 @@ use super::agreed;
 use crate::config::Config;
 use crate::telemetry::log_writer::LogWriter;
 use domain::elsewhere::Elsewhere;
+use domain::names::UserNames;
 use domain::rewards::lookup::Lookup;
 use domain::rewards::service_lookup::ServiceLookup;
 use domain::time::clock::{self, Clock};
-use edge::auth::{Scopes, SigningKey};
+use edge::auth::{Scopes, SigningKey, Subjects};
 use edge::control;
 use edge::control::events::{self, Tail};
 use edge::control::subscribers::{self, Served};
@@ -35,7 +36,7 @@ use edge::listener::Tls;
 use edge::shutdown::{Shutdown, Signals};
 use model::secret::Secret;
 use storage::device_channel::DeviceChannel;
-use storage_remote::{RemoteChannel, RemoteList, RemoteStore, Tokens};
+use storage_remote::{RemoteChannel, RemoteList, RemoteNames, RemoteStore, Tokens};
 
 /// The life of the tokens that the gateway signs for itself. Each is used for a part of it.
 const TOKEN_TTL: Duration = Duration::from_secs(3600);
@@ -70,8 +71,10 @@ pub(in super::super) fn serve(
     parts.ends.push(store.overruled().map(StartError::OtherSettingsOfServices).boxed());
     // The clock is held against that of the services.
     let clock = Arc::new(Clock::starting_at(0, config.store.clock_step_max));
+    let remote_names = || UserNames::new(Arc::new(RemoteNames { services: store.clone() }));
+    let names = (config.auth.subjects == Subjects::Any).then(remote_names);
     // The services read what has left their hot store.
-    let common_stores = CommonStores { hot: Arc::new(store.clone()), channel, cold: None, names: None };
+    let common_stores = CommonStores { hot: Arc::new(store.clone()), channel, cold: None, names };
     let common = Common::build(config, common_stores, clock, access.presence.clone(), stop, parts);
     let reads = common.reads.clone();
     let lookup: Arc<dyn Lookup> = Arc::new(ServiceLookup { store: Arc::new(store.clone()), reads });

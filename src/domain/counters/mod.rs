@@ -169,8 +169,8 @@ impl Counters {
         self.in_time(Operation::Recount, recount).await
     }
 
-    /// `None`: there is none of this name, or it ended long ago.
-    pub async fn recounted(&self, name: String) -> Result<Option<Recount>, CountersUnavailable> {
+    /// The recount, and its counter. `None`: there is none of this name, or it ended long ago.
+    pub async fn recounted(&self, name: String) -> Result<Option<(CounterId, Recount)>, CountersUnavailable> {
         let Some(derived) = &self.stores.derived else { return Ok(None) };
         self.in_time(Operation::Recount, derived.recounted(name, self.clock.now())).await
     }

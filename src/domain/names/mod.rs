@@ -58,13 +58,29 @@ impl UserNames {
 
     /// The number of a name; `None`: it has none, and gets none. A text that was dropped stays so.
     pub async fn find(&self, name: &UserName) -> Result<Option<Numbered>, NamesUnavailable> {
-        if let Some(user) = self.remembered.lock().number(name) {
-            return Ok(Some(Numbered { user, is_dropped: false }));
+        Ok(self.find_all(std::slice::from_ref(name)).await?.pop().flatten())
+    }
+
+    /// The same for many, in their order.
+    pub async fn find_all(&self, names: &[UserName]) -> Result<Vec<Option<Numbered>>, NamesUnavailable> {
+        let remembered = |user| Numbered { user, is_dropped: false };
+        let mut found: Vec<_> = {
+            let mut memory = self.remembered.lock();
+            names.iter().map(|name| memory.number(name).map(remembered)).collect()
+        };
+        let unknown: Vec<_> = names.iter().zip(&mut found).filter(|(_, found)| found.is_none()).collect();
+        if unknown.is_empty() {
+            return Ok(found);
         }
-        let found = self.store.numbers(vec![name.clone()]).await?.pop().flatten();
-        if let Some(Numbered { user, is_dropped: false }) = found {
-            self.remembered.lock().put(user, name);
+        let stored = self.store.numbers(unknown.iter().map(|(name, _)| (*name).clone()).collect()).await?;
+        let mut memory = self.remembered.lock();
+        for ((name, found), stored) in unknown.into_iter().zip(stored) {
+            *found = stored;
+            if let Some(Numbered { user, is_dropped: false }) = stored {
+                memory.put(user, name);
+            }
         }
+        drop(memory);
         Ok(found)
     }
 
@@ -74,6 +90,14 @@ impl UserNames {
             return Ok(Some(NameText::Known(name)));
         }
         Ok(self.store.texts(vec![user]).await?.pop().flatten())
+    }
+
+    /// The same for many, in their order.
+    pub async fn texts(&self, users: &[UserId]) -> Result<Vec<Option<NameText>>, NamesUnavailable> {
+        match users {
+            [] => Ok(Vec::new()),
+            users => Ok(self.store.texts(users.to_vec()).await?),
+        }
     }
 
     /// The names of these users. A user without a known name is left out.

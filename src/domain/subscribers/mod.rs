@@ -42,8 +42,6 @@ pub enum SubscribersError {
     /// Nothing would ever pass such a filter.
     #[error("filter.{field}[{index}]: there is no {what} {name}; known: {known}")]
     Unknown { field: &'static str, index: usize, what: &'static str, name: String, known: String },
-    #[error("filter.mids: users have names here, and filters do not go by names yet")]
-    NamedUsers,
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
     /// Trying again may help, and harms nothing.
@@ -80,8 +78,6 @@ pub struct FilterNames {
     pub rules: Vec<String>,
     /// The names of counters of either sort.
     pub counters: Vec<String>,
-    /// Whether users are named by texts, by which filters do not go yet.
-    pub users_are_named: bool,
 }
 
 pub struct Subscribers {
@@ -236,9 +232,6 @@ impl Subscribers {
 
 impl FilterNames {
     fn check(&self, filter: &Filter) -> Result<(), SubscribersError> {
-        if self.users_are_named && !filter.users.is_empty() {
-            return Err(SubscribersError::NamedUsers);
-        }
         check_names("rules", "reward rule", filter.rules.iter().map(String::as_str), &self.rules)?;
         check_names("counters", "counter", filter.counters.iter().map(CounterId::as_str), &self.counters)
     }

@@ -12,12 +12,13 @@ use http::{HeaderMap, Method, StatusCode, Uri, header};
 use tracing::field::display;
 
 use super::callers::Callers;
-use super::{CalledUsers, host};
-
+use super::host;
 use crate::auth::ControlToken;
+use crate::called_users::CalledUsers;
 use crate::http::problem::Problem;
 use crate::http::{bearer, body};
-use crate::protocol::json::{Whom, decode_whom};
+use crate::protocol::json::decode_whom;
+use crate::protocol::whom::Whom;
 use model::mid_hash::{HashedMid, MidHash};
 
 /// Bytes of any body here: those of the path that takes most. It is read before the route sees it, so that the log can

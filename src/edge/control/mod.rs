@@ -5,6 +5,7 @@
 
 mod callers;
 mod clock;
+mod counter_keys;
 pub mod counters;
 pub mod elsewhere;
 pub mod events;
@@ -17,7 +18,6 @@ mod revoke;
 pub mod subscribers;
 pub mod users;
 pub mod views;
-mod whom;
 
 use std::sync::Arc;
 
@@ -25,6 +25,7 @@ use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
 
+use super::called_users::CalledUsers;
 use super::http::{body, problem};
 use domain::devices::kick_list::KickList;
 use domain::revocations::Revocations;
@@ -34,7 +35,6 @@ use model::mid_hash::MidHash;
 
 pub use callers::Callers;
 pub use guard::Guard;
-pub use whom::CalledUsers;
 
 /// A kick or an erasure names one user.
 const USER_BODY_BYTES_MAX: usize = 1024;

@@ -1,5 +1,6 @@
 //! `/v1/subscribers`: subscribers of events, and the state of their deliveries.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Router;
@@ -9,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::{StatusCode, Uri};
 
+use crate::called_users::CalledUsers;
 use crate::http::problem::Problem;
 use crate::http::{body, query};
 use crate::protocol::json::{
@@ -16,17 +18,19 @@ use crate::protocol::json::{
     encode_subscriber_list,
 };
 use domain::subscribers::{Definition, Subscribers};
-use model::subscribers::SubscriberId;
+use model::ids::UserId;
+use model::subscribers::{Owner, SigningSecret, SubscriberId};
+use model::user_name::UserName;
 
 /// A filter with 1,000 values of each field fits.
-const BODY_BYTES_MAX: usize = 256 << 10;
+const BODY_BYTES_MAX: usize = 512 << 10;
 
 type IdPath = Result<Path<String>, PathRejection>;
 
 /// Where subscribers are kept, or why there are none.
 #[derive(Clone)]
 pub enum Served {
-    By(Arc<Subscribers>),
+    By { subscribers: Arc<Subscribers>, called_users: CalledUsers },
     Not(Arc<str>),
 }
 
@@ -46,10 +50,25 @@ pub fn routes(served: Served) -> Router {
 
 impl Served {
     fn get(&self) -> Result<&Subscribers, Problem> {
+        self.parts().map(|(subscribers, _)| subscribers)
+    }
+
+    fn parts(&self) -> Result<(&Subscribers, &CalledUsers), Problem> {
         match self {
-            Served::By(subscribers) => Ok(subscribers),
+            Served::By { subscribers, called_users } => Ok((subscribers, called_users)),
             Served::Not(why) => Err(Problem::not_found(why.as_ref())),
         }
+    }
+
+    /// The names of the users in the filters of these subscribers.
+    async fn names_in(&self, owners: &[Owner]) -> Result<HashMap<UserId, UserName>, Problem> {
+        let users = owners.iter().flat_map(|owner| &owner.subscriber.filter.users).copied();
+        Ok(self.parts()?.1.names_of(users).await?)
+    }
+
+    async fn shown(&self, owner: &Owner, secret: Option<&SigningSecret>) -> Result<Response, Problem> {
+        let names = self.names_in(std::slice::from_ref(owner)).await?;
+        Ok(body::answered(encode_subscriber(owner, &names, secret)))
     }
 }
 
@@ -57,26 +76,29 @@ impl Served {
 async fn list(State(served): State<Served>, uri: Uri) -> Result<Response, Problem> {
     let (after, limit) = query::subscriber_list(&uri)?;
     let owners = served.get()?.list(after, limit).await?;
-    Ok(body::answered(encode_subscriber_list(&owners, owners.len() < limit)))
+    let names = served.names_in(&owners).await?;
+    Ok(body::answered(encode_subscriber_list(&owners, &names, owners.len() < limit)))
 }
 
 /// `GET /v1/subscribers/{id}`
 async fn one(State(served): State<Served>, path: IdPath, uri: Uri) -> Result<Response, Problem> {
     query::none(&uri)?;
     let owner = served.get()?.get(&id_of(path)?).await?;
-    Ok(body::answered(encode_subscriber(&owner, None)))
+    served.shown(&owner, None).await
 }
 
 /// `PUT /v1/subscribers/{id}`
 async fn put(State(served): State<Served>, path: IdPath, request: Request) -> Result<Response, Problem> {
     query::none(request.uri())?;
-    let (subscribers, id) = (served.get()?, id_of(path)?);
+    let ((subscribers, called_users), id) = (served.parts()?, id_of(path)?);
     let body = body::received(request, BODY_BYTES_MAX).await?;
-    let SubscriberBody { url, types, filter, batch, secret } = decode_subscriber(&body)?;
+    let SubscriberBody { url, types, mut filter, users, batch, secret } =
+        decode_subscriber(&body, called_users.0.is_some())?;
+    filter.users = called_users.all_changed(users).await?.into_iter().map(|user| user.id).collect();
     let url = subscribers.endpoint(&url).map_err(|error| Problem::invalid(format!("url: {error}")))?;
     let put = subscribers.put(&id, Definition { url, types, filter, batch, secret }).await?;
     let status = if put.made { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, body::answered(encode_subscriber(&put.owner, put.secret.as_ref()))).into_response())
+    Ok((status, served.shown(&put.owner, put.secret.as_ref()).await?).into_response())
 }
 
 /// `DELETE /v1/subscribers/{id}`. Also of one that was deleted: no try begins after the answer.
@@ -89,13 +111,13 @@ async fn delete(State(served): State<Served>, path: IdPath, uri: Uri) -> Result<
 /// `POST /v1/subscribers/{id}/pause`
 async fn pause(State(served): State<Served>, path: IdPath, request: Request) -> Result<Response, Problem> {
     let (subscribers, id) = bodiless(&served, path, request).await?;
-    Ok(body::answered(encode_subscriber(&subscribers.pause(&id).await?, None)))
+    served.shown(&subscribers.pause(&id).await?, None).await
 }
 
 /// `POST /v1/subscribers/{id}/resume`
 async fn resume(State(served): State<Served>, path: IdPath, request: Request) -> Result<Response, Problem> {
     let (subscribers, id) = bodiless(&served, path, request).await?;
-    Ok(body::answered(encode_subscriber(&subscribers.resume(&id).await?, None)))
+    served.shown(&subscribers.resume(&id).await?, None).await
 }
 
 /// `POST /v1/subscribers/{id}/rotate`
@@ -110,7 +132,7 @@ async fn replay(State(served): State<Served>, path: IdPath, request: Request) ->
     let (subscribers, id) = (served.get()?, id_of(path)?);
     let since = decode_replay(&body::received(request, BODY_BYTES_MAX).await?)?;
     let owner = subscribers.replay(&id, since).await?;
-    Ok((StatusCode::ACCEPTED, body::answered(encode_subscriber(&owner, None))).into_response())
+    Ok((StatusCode::ACCEPTED, served.shown(&owner, None).await?).into_response())
 }
 
 /// `GET /v1/subscribers/{id}/dead?after=&limit=`

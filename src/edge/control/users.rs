@@ -11,7 +11,8 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use http::{StatusCode, Uri};
 
-use super::{CalledUsers, USER_BODY_BYTES_MAX};
+use super::USER_BODY_BYTES_MAX;
+use crate::called_users::CalledUsers;
 use crate::http::pending::Pending;
 use crate::http::problem::Problem;
 use crate::http::{asked_at, body, query};

@@ -1,6 +1,7 @@
 //! Two receivers of reward events, each a subscriber of this gateway. The page makes one of them slow or breaks it, and
 //! shows what becomes of both queues.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -92,7 +93,8 @@ impl Receivers {
         let mut receivers = Vec::new();
         for Receiver { name, behaviour, received } in &self.all {
             let owner = if_subscribed(self.subscribers.get(&id_of(name)).await)?;
-            let json = owner.map(|owner| encode_subscriber(&owner, None));
+            // Its filter names no user.
+            let json = owner.map(|owner| encode_subscriber(&owner, &HashMap::new(), None));
             let subscriber = json.map(|json| RawValue::from_string(json).expect("it is JSON"));
             let (behaviour, received) = (*behaviour.lock(), received.load(Relaxed));
             receivers.push(ReceiverView { name, behaviour, received, subscriber });

@@ -8,10 +8,13 @@ use std::sync::Arc;
 use tonic::Status;
 
 use super::wire;
+use crate::auth::User;
 use crate::protocol::json::decode_connection;
+use crate::protocol::whom::Whom;
 use model::beat::{Beat, DEVICE_BYTES_MAX, MILLIS_MAX, State};
 use model::ids::{ConnectionId, Content, SessionId, UserId};
 use model::rewards::day::Day;
+use model::user_name::UserName;
 
 /// Beats of one `Put`, and entries.
 const BEATS_MAX: usize = 5_000;
@@ -28,7 +31,7 @@ pub struct Fault {
 /// The beats of one user and device.
 #[derive(Debug)]
 pub struct Entry {
-    pub user: UserId,
+    pub whom: Whom,
     pub device: Arc<str>,
     pub flag: Option<Day>,
     pub beats: Vec<Beat>,
@@ -68,13 +71,16 @@ impl From<Fault> for Status {
     }
 }
 
-/// A user is named by a number here.
-pub fn user(mid: Option<u64>, sub: &str) -> Result<UserId, Fault> {
+/// The user that a call names.
+pub fn whom(mid: Option<u64>, sub: &str) -> Result<Whom, Fault> {
     match (mid, sub.is_empty()) {
-        (Some(mid), true) => Ok(UserId(mid)),
+        (Some(mid), true) => Ok(Whom::Mid(UserId(mid))),
         (Some(_), false) => Err(Fault::new("sub", "must not be given beside mid")),
         (None, true) => Err(Fault::missing("mid")),
-        (None, false) => Err(Fault::new("sub", "users are named by mid here")),
+        (None, false) => match UserName::new(sub) {
+            Ok(name) => Ok(Whom::Sub(name)),
+            Err(complaint) => Err(Fault::new("sub", complaint.to_string())),
+        },
     }
 }
 
@@ -115,7 +121,7 @@ pub fn entries(users: Vec<wire::UserBeats>) -> Result<Vec<Entry>, Fault> {
     if users.len() > BEATS_MAX {
         return Err(Fault::too_many("users", BEATS_MAX));
     }
-    let (mut of_users, mut all) = (HashMap::<UserId, usize>::new(), 0);
+    let mut all = 0;
     let mut entries = Vec::with_capacity(users.len());
     for (index, given) in users.into_iter().enumerate() {
         let entry = entry(given).map_err(|fault| fault.within(format_args!("users[{index}]")))?;
@@ -123,19 +129,27 @@ pub fn entries(users: Vec<wire::UserBeats>) -> Result<Vec<Entry>, Fault> {
         if all > BEATS_MAX {
             return Err(Fault::new("users", format!("must hold at most {BEATS_MAX} beats")));
         }
-        let of_user = of_users.entry(entry.user).or_default();
-        *of_user += entry.beats.len();
-        if *of_user > BEATS_OF_USER_MAX {
-            let complaint = format!("must hold at most {BEATS_OF_USER_MAX} with those before of the user");
-            return Err(Fault::new(format!("users[{index}].items"), complaint));
-        }
         entries.push(entry);
     }
     Ok(entries)
 }
 
+/// Refuses more beats of one user than a `Put` may have. `users`: of the entries.
+pub fn require_few_of_each(entries: &[Entry], users: &[User]) -> Result<(), Fault> {
+    let mut of_users = HashMap::<UserId, usize>::new();
+    for (index, (entry, user)) in entries.iter().zip(users).enumerate() {
+        let of_user = of_users.entry(user.id).or_default();
+        *of_user += entry.beats.len();
+        if *of_user > BEATS_OF_USER_MAX {
+            let complaint = format!("must hold at most {BEATS_OF_USER_MAX} with those before of the user");
+            return Err(Fault::new(format!("users[{index}].items"), complaint));
+        }
+    }
+    Ok(())
+}
+
 fn entry(given: wire::UserBeats) -> Result<Entry, Fault> {
-    let user = user(given.mid, &given.sub)?;
+    let whom = whom(given.mid, &given.sub)?;
     if given.device.len() > DEVICE_BYTES_MAX {
         return Err(Fault::new("device", format!("must be at most {DEVICE_BYTES_MAX} bytes long")));
     }
@@ -143,7 +157,7 @@ fn entry(given: wire::UserBeats) -> Result<Entry, Fault> {
     let items = given.items.iter().enumerate();
     let beats = items.map(|(index, item)| beat(item).map_err(|fault| fault.within(format_args!("items[{index}]"))));
     let beats = beats.collect::<Result<_, _>>()?;
-    Ok(Entry { user, device: given.device.into(), flag: given.flag.parse().ok(), beats, origin })
+    Ok(Entry { whom, device: given.device.into(), flag: given.flag.parse().ok(), beats, origin })
 }
 
 fn beat(given: &wire::Beat) -> Result<Beat, Fault> {

@@ -90,12 +90,13 @@ fn a_value_out_of_range_is_named() {
 }
 
 #[test]
-fn a_user_has_a_mid_and_nothing_beside_it() {
-    let named = |mid, sub: &str| user(mid, sub).map_err(|fault| format!("{}: {}", fault.path, fault.complaint));
-    assert_eq!(named(Some(0), ""), Ok(UserId(0)));
+fn a_user_is_a_number_or_a_name() {
+    let named = |mid, sub: &str| whom(mid, sub).map_err(|fault| format!("{}: {}", fault.path, fault.complaint));
+    assert_eq!(named(Some(0), ""), Ok(Whom::Mid(UserId(0))));
     assert_eq!(named(None, ""), Err("mid: is missing".to_owned()));
     assert_eq!(named(Some(1), "ann"), Err("sub: must not be given beside mid".to_owned()));
-    assert_eq!(named(None, "ann"), Err("sub: users are named by mid here".to_owned()));
+    assert_eq!(named(None, "ann"), Ok(Whom::Sub(UserName::new("ann").expect("a name"))));
+    assert_eq!(named(None, "a\nb"), Err("sub: must not contain control characters".to_owned()));
 }
 
 #[test]
@@ -105,8 +106,11 @@ fn a_batch_is_bounded_in_all_and_for_each_user() {
     assert_eq!(complaint([full, vec![of(10, 1)]].concat()), "users: must hold at most 5000 beats");
     assert_eq!(entries((0..5_000).map(|mid| of(mid, 0)).collect()).expect("full").len(), 5_000);
     assert_eq!(complaint((0..5_001).map(|mid| of(mid, 0)).collect()), "users: must hold at most 5000");
-    let of_one = vec![of(1, 300), of(2, 500), of(1, 201)];
-    assert_eq!(complaint(of_one), "users[2].items: must hold at most 500 with those before of the user");
+    let of_one = entries(vec![of(1, 300), of(2, 500), of(1, 201)]).expect("bounded in all");
+    let users = [1, 2, 1].map(|id| User { id: UserId(id), name: None });
+    let fault = require_few_of_each(&of_one, &users).expect_err("501 of one");
+    assert_eq!(Status::from(fault).message(), "users[2].items: must hold at most 500 with those before of the user");
+    assert!(require_few_of_each(&of_one[..2], &users[..2]).is_ok());
 }
 
 #[test]

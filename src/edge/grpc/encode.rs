@@ -1,6 +1,7 @@
 //! Values to messages.
 
 use super::wire;
+use crate::auth::User;
 use model::beat::State;
 use model::reading::Reading;
 use model::record::Record;
@@ -26,9 +27,15 @@ pub fn record(record: &Record, reading: &Reading) -> wire::Record {
     }
 }
 
-pub fn reward(claim: &ClaimKey) -> wire::Reward {
+/// The name of the user; empty = the name is not known, or users are named by numbers.
+pub fn sub(user: &User) -> String {
+    user.told().sub().unwrap_or_default().to_owned()
+}
+
+/// `user`: of the claim.
+pub fn reward(claim: &ClaimKey, user: &User) -> wire::Reward {
     wire::Reward {
-        id: claim.to_string(),
+        id: claim.id(user.name.as_ref()),
         rule: claim.rule.as_ref().to_owned(),
         day: claim.day.to_string(),
         content: claim.content.map(|content| wire::Content { kind: Some(content.kind.into()), oid: Some(content.oid) }),

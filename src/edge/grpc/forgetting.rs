@@ -15,9 +15,9 @@ use model::visitor::Visitor;
 pub async fn delete(
     context: &ConnectionContext,
     caller: &Caller,
+    user: UserId,
     request: wire::DeleteRequest,
 ) -> Result<wire::DeleteResponse, Status> {
-    let user = decode::user(request.mid, &request.sub)?;
     let contents = decode::contents(&request.items, context.limits.items)?;
     caller.require_contents("items", &contents)?;
     let (at, origin) = (decode::moment(request.at)?, decode::origin(&request.connection)?);
@@ -29,8 +29,11 @@ pub async fn delete(
     Ok(wire::DeleteResponse { at })
 }
 
-pub async fn clear(context: &ConnectionContext, request: wire::ClearRequest) -> Result<wire::ClearResponse, Status> {
-    let user = decode::user(request.mid, &request.sub)?;
+pub async fn clear(
+    context: &ConnectionContext,
+    user: UserId,
+    request: wire::ClearRequest,
+) -> Result<wire::ClearResponse, Status> {
     let (at, origin) = (decode::moment(request.at)?, decode::origin(&request.connection)?);
     let at = match at {
         Some(at) => at,
@@ -43,9 +46,9 @@ pub async fn clear(context: &ConnectionContext, request: wire::ClearRequest) -> 
 /// Answered with the state after it, which an older switch does not change.
 pub async fn set_recording(
     context: &ConnectionContext,
+    user: UserId,
     request: wire::SetRecordingRequest,
 ) -> Result<wire::RecordingState, Status> {
-    let user = decode::user(request.mid, &request.sub)?;
     let paused = request.paused.ok_or_else(|| Fault::missing("paused"))?;
     let (at, origin) = (decode::moment(request.at)?, decode::origin(&request.connection)?);
     let at = match at {

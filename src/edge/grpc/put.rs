@@ -15,6 +15,8 @@ use super::caller::Caller;
 use super::decode::{self, Entry};
 use super::gate::Deadline;
 use super::{encode, status, wire};
+use crate::auth::User;
+use crate::called_users::CalledUsers;
 use crate::context::ConnectionContext;
 use crate::http::pending::COMMIT_MAX;
 use domain::devices::inbox::{CloseRequest, Inbox, Rejected, WrittenBeat};
@@ -22,7 +24,6 @@ use domain::devices::ready_list::Notifier;
 use domain::ingest::source::Source;
 use domain::rewards::decisions::Decisions;
 use model::beat::Beat;
-use model::ids::UserId;
 use model::rewards::day::Day;
 use model::rewards::reward_notice::RewardNotice;
 use model::rule::{Reason, nonsense};
@@ -33,7 +34,7 @@ const LOOKUPS_MAX: usize = 64;
 
 /// An entry that was handed in.
 struct Pending {
-    user: UserId,
+    user: User,
     /// `None`: nothing of it was handed in, or it cannot be answered.
     inbox: Option<Arc<Inbox>>,
     /// Slots that are not answered yet.
@@ -46,6 +47,7 @@ struct Pending {
 
 pub async fn put(
     context: &ConnectionContext,
+    called_users: &CalledUsers,
     caller: &Caller,
     deadline: Deadline,
     request: wire::PutRequest,
@@ -55,12 +57,16 @@ pub async fn put(
         let kinds = entry.beats.iter().map(|beat| beat.content.kind).enumerate();
         caller.require_kinds(kinds, |item| format!("users[{index}].items[{item}].kind"))?;
     }
-    let notify = Arc::new(Notify::new());
-    let has_room = |entry: &Entry| context.lanes.intake(context.lanes.of(entry.user)).submit_queue.has_room();
-    if !entries.is_empty() && !entries.iter().any(has_room) {
+    let whom = entries.iter().map(|entry| entry.whom.clone()).collect();
+    let users = called_users.all_changed(whom).await.map_err(|error| status::of_users("users", error))?;
+    decode::require_few_of_each(&entries, &users)?;
+    let has_room = |user: &User| context.lanes.intake(context.lanes.of(user.id)).submit_queue.has_room();
+    if !users.is_empty() && !users.iter().any(has_room) {
         return Err(status::overloaded("too many beats wait for the store"));
     }
-    let mut pending: Vec<Pending> = entries.iter().map(|entry| hand_in(context, entry, &notify)).collect();
+    let notify = Arc::new(Notify::new());
+    let handed_in = entries.iter().zip(users).map(|(entry, user)| hand_in(context, entry, user, &notify));
+    let mut pending: Vec<Pending> = handed_in.collect();
     // A late entry is answered as such, so the timeout itself is ignored.
     let until = deadline.answer_by().min(tokio::time::Instant::now() + COMMIT_MAX);
     let _late = timeout_at(until, answered(&mut pending, &notify)).await;
@@ -68,6 +74,9 @@ pub async fn put(
     if !pending.is_empty() && pending.iter().all(|pending| pending.unavailable) {
         return Err(status::unavailable("the store did not answer; the outcome is unknown, repeat the call"));
     }
+    let stored = pending.iter().zip(&entries).filter(|(pending, entry)| pending.is_stored(entry));
+    let welcome = called_users.welcome_again(stored.map(|(pending, _)| &pending.user));
+    welcome.await.map_err(status::of_names)?;
     let today = context.connect_lookup.today();
     let flags = flags(context, &pending, today, deadline).await;
     let answers = pending.into_iter().zip(flags).zip(&entries);
@@ -75,10 +84,11 @@ pub async fn put(
     Ok(wire::PutResponse { users: users.collect(), now: context.clock.now(), today: today.to_string() })
 }
 
-fn hand_in(context: &ConnectionContext, entry: &Entry, notify: &Arc<Notify>) -> Pending {
-    let intake = context.lanes.intake(context.lanes.of(entry.user));
+fn hand_in(context: &ConnectionContext, entry: &Entry, user: User, notify: &Arc<Notify>) -> Pending {
+    let id = user.id;
+    let intake = context.lanes.intake(context.lanes.of(id));
     let mut pending = Pending {
-        user: entry.user,
+        user,
         inbox: None,
         open: 0,
         rejected: Vec::new(),
@@ -94,7 +104,7 @@ fn hand_in(context: &ConnectionContext, entry: &Entry, notify: &Arc<Notify>) -> 
         return pending;
     }
     let notifier = Notifier::Own(notify.clone());
-    let inbox = context.authenticator.request(entry.user, entry.origin, Visitor::default(), notifier);
+    let inbox = context.authenticator.request(id, entry.origin, Visitor::default(), notifier);
     inbox.names_writes();
     let (read, decisions) = (Instant::now(), &Decisions::default());
     let source =
@@ -117,7 +127,7 @@ async fn answered(pending: &mut [Pending], notify: &Notify) {
 /// The flag of each entry, as far as it is known in time.
 async fn flags(context: &ConnectionContext, pending: &[Pending], today: Day, deadline: Deadline) -> Vec<Option<Day>> {
     let flag = async |pending: &Pending| match pending.news.flag {
-        None => timeout_at(deadline.answer_by(), context.connect_lookup.flag(pending.user)).await.ok().flatten(),
+        None => timeout_at(deadline.answer_by(), context.connect_lookup.flag(pending.user.id)).await.ok().flatten(),
         told => told,
     };
     let flags = stream::iter(pending).map(flag).buffered(LOOKUPS_MAX);
@@ -138,6 +148,11 @@ impl Pending {
         batch.news.into_iter().for_each(|later| self.news.add(*later));
     }
 
+    /// Whether a beat is a part of what is stored now.
+    fn is_stored(&self, entry: &Entry) -> bool {
+        !self.unavailable && self.rejected.len() < entry.beats.len()
+    }
+
     /// `beats`: of the entry.
     fn answer(
         mut self,
@@ -146,7 +161,7 @@ impl Pending {
         flag: Option<Day>,
         beats: &[Beat],
     ) -> wire::UserAnswer {
-        let (mid, sub) = (self.user.0, String::new());
+        let (mid, sub) = (self.user.id.0, encode::sub(&self.user));
         if self.unavailable {
             return wire::UserAnswer { mid, sub, unavailable: true, ..wire::UserAnswer::default() };
         }
@@ -162,7 +177,7 @@ impl Pending {
             mid,
             flag: encode::flag(flag),
             rejected: rejected.collect(),
-            rewards: self.news.claims.iter().map(encode::reward).collect(),
+            rewards: self.news.claims.iter().map(|claim| encode::reward(claim, &self.user)).collect(),
             unavailable: false,
             sub,
             changed: self.written.iter().filter(|beat| !beat.steady).map(|beat| beat.beat_ref.index).collect(),

@@ -7,6 +7,8 @@ use super::caller::Caller;
 use super::decode::{self, Fault};
 use super::gate::Deadline;
 use super::{encode, status, wire};
+use crate::auth::User;
+use crate::called_users::CalledUsers;
 use crate::context::ConnectionContext;
 use crate::limits::list_limiter::ListPermit;
 use crate::protocol::cursor;
@@ -25,9 +27,9 @@ const USERS_MAX: u32 = 10_000;
 pub async fn get(
     context: &ConnectionContext,
     caller: &Caller,
+    user: UserId,
     request: wire::GetRequest,
 ) -> Result<wire::GetResponse, Status> {
-    let user = decode::user(request.mid, &request.sub)?;
     let contents = decode::contents(&request.items, context.limits.items)?;
     caller.require_contents("items", &contents)?;
     let found = context.history.get(user, contents).await.map_err(status::of_read)?;
@@ -41,9 +43,9 @@ pub async fn list(
     users: &Users,
     caller: &Caller,
     deadline: Deadline,
+    user: UserId,
     request: wire::ListRequest,
 ) -> Result<wire::ListResponse, Status> {
-    let user = decode::user(request.mid, &request.sub)?;
     if request.by_content {
         return walk(context, users, caller, deadline, (user, request)).await;
     }
@@ -160,26 +162,17 @@ fn list_request(
     })
 }
 
-pub async fn recording(
-    context: &ConnectionContext,
-    request: wire::GetRecordingRequest,
-) -> Result<wire::RecordingState, Status> {
-    let user = decode::user(request.mid, &request.sub)?;
+pub async fn recording(context: &ConnectionContext, user: UserId) -> Result<wire::RecordingState, Status> {
     let paused = context.history.paused(user).await.map_err(status::of_read)?;
     Ok(wire::RecordingState { paused })
 }
 
 /// The state of the user that a welcome tells.
-pub async fn open(
-    context: &ConnectionContext,
-    caller: &Caller,
-    request: wire::OpenRequest,
-) -> Result<wire::OpenResponse, Status> {
-    let user = decode::user(request.mid, &request.sub)?;
-    let known = context.connect_lookup.of(user).await.map_err(status::of_read)?;
+pub async fn open(context: &ConnectionContext, caller: &Caller, user: &User) -> Result<wire::OpenResponse, Status> {
+    let known = context.connect_lookup.of(user.id).await.map_err(status::of_read)?;
     Ok(wire::OpenResponse {
-        mid: user.0,
-        sub: String::new(),
+        mid: user.id.0,
+        sub: encode::sub(user),
         now: context.clock.now(),
         today: known.today.to_string(),
         flag: encode::flag(known.flag),
@@ -191,15 +184,22 @@ pub async fn open(
 pub async fn rewards(
     context: &ConnectionContext,
     caller: &Caller,
-    request: wire::RewardsRequest,
+    user: &User,
 ) -> Result<wire::RewardsResponse, Status> {
-    let user = decode::user(request.mid, &request.sub)?;
-    let (day, claims) = context.connect_lookup.claims(user).await.map_err(status::of_read)?;
+    let (day, claims) = context.connect_lookup.claims(user.id).await.map_err(status::of_read)?;
     let shown = claims.iter().filter(|claim| claim.content.is_none_or(|content| caller.has(content.kind)));
-    Ok(wire::RewardsResponse { day: day.to_string(), rewards: shown.map(encode::reward).collect() })
+    Ok(wire::RewardsResponse {
+        day: day.to_string(),
+        rewards: shown.map(|claim| encode::reward(claim, user)).collect(),
+    })
 }
 
-pub async fn users(users: &Users, caller: &Caller, request: wire::UsersRequest) -> Result<wire::UsersResponse, Status> {
+pub async fn users(
+    users: &Users,
+    called_users: &CalledUsers,
+    caller: &Caller,
+    request: wire::UsersRequest,
+) -> Result<wire::UsersResponse, Status> {
     let limit = request.limit.unwrap_or(USERS_DEFAULT);
     if limit == 0 {
         return Err(Fault::too_small("limit").into());
@@ -213,6 +213,8 @@ pub async fn users(users: &Users, caller: &Caller, request: wire::UsersRequest) 
     };
     let request = UsersRequest { after: request.after.map(UserId), limit: limit as usize, kinds };
     let found = users.page(request).await.map_err(status::of_read)?;
-    let users = found.into_iter().map(|user| wire::User { mid: user.0, sub: String::new() });
+    let names = called_users.names_of(found.iter().copied()).await.map_err(status::of_names)?;
+    let sub = |user| names.get(user).map(|name| name.as_str().to_owned()).unwrap_or_default();
+    let users = found.iter().map(|user| wire::User { mid: user.0, sub: sub(user) });
     Ok(wire::UsersResponse { users: users.collect() })
 }

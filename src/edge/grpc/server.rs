@@ -57,13 +57,13 @@ impl GrpcServer {
         calls_max: usize,
         registry: &mut Registry,
     ) -> Self {
-        let GatewayService { context, users, .. } = gateways.clone();
+        let GatewayService { context, users, called_users, .. } = gateways.clone();
         let metrics = Metrics::new(registry);
         let callers = Callers::new(context.authenticator.clone(), &config.callers);
         let clock_status = context.clock_status.clone();
         let gate = Gate::new(callers, clock_status, calls_max, config.deadline, metrics.clone());
         let stop = context.stop.clone();
-        GrpcServer { service: Service { context, users }, gateways, gate, metrics, patience, stop }
+        GrpcServer { service: Service { context, users, called_users }, gateways, gate, metrics, patience, stop }
     }
 
     /// Serves until a drain has ended.

@@ -5,9 +5,11 @@ use std::time::Duration;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
+use crate::called_users::{NoUser, NotAll};
 use crate::http::asked_at::NewestUnknown;
 use crate::http::pending::CommitError;
 use crate::protocol::frame::DecodeError;
+use domain::names::NamesUnavailable;
 use domain::store_reads::Unavailable;
 
 /// When to ask again what the store did not answer, and when there may be room again.
@@ -44,6 +46,25 @@ pub fn of_commit(error: CommitError) -> Status {
 }
 
 pub fn of_read(error: Unavailable) -> Status {
+    unavailable(error.to_string())
+}
+
+pub fn of_user(error: NoUser) -> Status {
+    match error {
+        NoUser::NumbersOnly | NoUser::Unknown => Status::invalid_argument(error.to_string()),
+        NoUser::Unavailable(error) => of_names(error),
+    }
+}
+
+/// `list`: the field with the users.
+pub fn of_users(list: &str, error: NotAll) -> Status {
+    match error {
+        NotAll::One(index, error) => Status::invalid_argument(format!("{list}[{index}].{error}")),
+        NotAll::Unavailable(error) => of_names(error),
+    }
+}
+
+pub fn of_names(error: NamesUnavailable) -> Status {
     unavailable(error.to_string())
 }
 

@@ -9,6 +9,7 @@ use http::header::{self, HeaderName};
 use http::{HeaderValue, Method, StatusCode};
 use serde::Serialize;
 
+use crate::called_users::{NoUser, NotAll};
 use crate::protocol::frame::{DecodeError, ErrorCode};
 use domain::counters::CountersUnavailable;
 use domain::events::LogAway;
@@ -193,6 +194,24 @@ impl From<NamesUnavailable> for Problem {
     }
 }
 
+impl From<NoUser> for Problem {
+    fn from(error: NoUser) -> Self {
+        match error {
+            NoUser::NumbersOnly | NoUser::Unknown => Problem::invalid(error.to_string()),
+            NoUser::Unavailable(unavailable) => unavailable.into(),
+        }
+    }
+}
+
+impl From<NotAll> for Problem {
+    fn from(error: NotAll) -> Self {
+        match error {
+            NotAll::One(_, error) => error.into(),
+            NotAll::Unavailable(unavailable) => unavailable.into(),
+        }
+    }
+}
+
 impl From<ViewsUnavailable> for Problem {
     fn from(unavailable: ViewsUnavailable) -> Self {
         Problem::store_away(unavailable.to_string())
@@ -209,9 +228,7 @@ impl From<SubscribersError> for Problem {
     fn from(error: SubscribersError) -> Self {
         match error {
             SubscribersError::Missing => Problem::not_found(error.to_string()),
-            SubscribersError::Future | SubscribersError::NamedUsers | SubscribersError::Unknown { .. } => {
-                Problem::invalid(error.to_string())
-            }
+            SubscribersError::Future | SubscribersError::Unknown { .. } => Problem::invalid(error.to_string()),
             SubscribersError::Unreadable(_) | SubscribersError::Store | SubscribersError::Bus => {
                 Problem::store_away(error.to_string())
             }

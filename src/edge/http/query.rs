@@ -8,11 +8,12 @@ use http::Uri;
 use super::problem::Problem;
 use crate::protocol::frame::FrameLimits;
 use crate::protocol::json::{
-    ExportPage, ListQuery, NamedRevoked, RankedBy, Whom, decode_counter_key, decode_counter_top, decode_dead,
+    ExportPage, ListQuery, NamedRevoked, RankedBy, decode_counter_key, decode_counter_top, decode_dead,
     decode_event_request, decode_export, decode_forgetting, decode_list_query, decode_revoked, decode_subscriber_list,
     decode_tail, decode_top, decode_view_days, decode_whom,
 };
 use crate::protocol::unknown_field;
+use crate::protocol::whom::Whom;
 use model::counters::CounterKey;
 use model::event_page::EventRequest;
 use model::event_topic::EventTopic;

@@ -2,6 +2,7 @@
 //!
 //! - [`frame`]: the frames as values
 //! - [`json`]: their JSON, over the socket and as bodies and queries of HTTP
+//! - [`whom`]: the user that a call is about
 //! - [`cursor`]: the opaque text with which a list goes on
 //! - [`unknown_field`]: the error for a field that is not known
 //!
@@ -12,3 +13,4 @@ pub mod cursor;
 pub mod frame;
 pub mod json;
 pub mod unknown_field;
+pub mod whom;

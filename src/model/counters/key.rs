@@ -8,6 +8,7 @@ use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
 use crate::percent::RESERVED;
+use crate::user_name::UserName;
 
 /// Less than everything in an encoded part, so that encoded keys sort as their parts do.
 const SEPARATOR: char = '!';
@@ -23,14 +24,15 @@ pub struct CounterKey(Arc<str>);
 /// These are not the parts of a key.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NoCounterKey {
-    #[error("a part of a key has 1 to 128 bytes, this one has {0}")]
+    #[error("a part of a key has 1 to {max} bytes, this one has {0}", max = CounterKey::PART_BYTES_MAX)]
     Part(usize),
     #[error("a key has at most {} parts", CounterKey::PARTS_MAX)]
     Parts,
 }
 
 impl CounterKey {
-    pub const PART_BYTES_MAX: usize = 128;
+    /// A part may be the name of a user.
+    pub const PART_BYTES_MAX: usize = UserName::BYTES_MAX;
     pub const PARTS_MAX: usize = 8;
 
     /// # Errors
@@ -119,10 +121,10 @@ mod tests {
     }
 
     #[test]
-    fn a_part_has_1_to_128_bytes() {
+    fn a_part_has_1_to_256_bytes() {
         assert_eq!(CounterKey::of([""]), Err(NoCounterKey::Part(0)));
-        assert_eq!(CounterKey::of(["a", &"x".repeat(129)]), Err(NoCounterKey::Part(129)));
-        assert!(CounterKey::of(["x".repeat(128).as_str()]).is_ok());
+        assert_eq!(CounterKey::of(["a", &"x".repeat(257)]), Err(NoCounterKey::Part(257)));
+        assert!(CounterKey::of(["x".repeat(256).as_str()]).is_ok());
         assert_eq!(CounterKey::of(["a"; 9]), Err(NoCounterKey::Parts));
     }
 

@@ -9,7 +9,7 @@ use crate::ids::{Content, NoContent, UserId};
 /// The values of one field are alternatives, and all fields must fit. An empty field, and one that the type of an event
 /// does not have, restricts nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "WrittenFilter", into = "WrittenFilter")]
 pub struct Filter {
     pub rules: Vec<String>,
     pub counters: Vec<CounterId>,
@@ -21,6 +21,13 @@ pub struct Filter {
 impl Filter {
     /// Values of one field.
     pub const VALUES_MAX: usize = 1_000;
+
+    /// `text`: the word for a user.
+    pub fn written(&self, text: impl Fn(UserId) -> String) -> WrittenFilter {
+        let Filter { rules, counters, kinds, contents, users } = self.clone();
+        let contents = contents.iter().map(Content::to_string).collect();
+        WrittenFilter { rules, counters, kinds, contents, mids: users.into_iter().map(text).collect() }
+    }
 
     pub fn fits(&self, facts: &Facts) -> bool {
         any(&self.rules, facts.rule.as_deref(), |rule, fact| rule == fact)
@@ -35,10 +42,10 @@ fn any<V, F: Copy>(values: &[V], fact: Option<F>, is: impl Fn(&V, F) -> bool) ->
     values.is_empty() || fact.is_none_or(|fact| values.iter().any(|value| is(value, fact)))
 }
 
-/// As it is written, on the wire and in stores: ids as text, empty fields left out.
+/// A filter as it is written, on the wire and in stores: ids as text, empty fields left out.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(default)]
-struct Written {
+pub struct WrittenFilter {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rules: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -52,10 +59,10 @@ struct Written {
     mids: Vec<String>,
 }
 
-impl TryFrom<Written> for Filter {
+impl TryFrom<WrittenFilter> for Filter {
     type Error = String;
 
-    fn try_from(Written { rules, counters, kinds, contents, mids }: Written) -> Result<Self, String> {
+    fn try_from(WrittenFilter { rules, counters, kinds, contents, mids }: WrittenFilter) -> Result<Self, String> {
         let contents = contents.iter().map(|text| text.parse()).collect::<Result<_, NoContent>>();
         let contents = contents.map_err(|error| error.to_string())?;
         let users = mids.iter().map(|text| number(text).map(UserId)).collect::<Result<_, _>>()?;
@@ -63,11 +70,9 @@ impl TryFrom<Written> for Filter {
     }
 }
 
-impl From<Filter> for Written {
-    fn from(Filter { rules, counters, kinds, contents, users }: Filter) -> Written {
-        let contents = contents.iter().map(Content::to_string).collect();
-        let mids = users.iter().map(|user| user.0.to_string()).collect();
-        Written { rules, counters, kinds, contents, mids }
+impl From<Filter> for WrittenFilter {
+    fn from(filter: Filter) -> WrittenFilter {
+        filter.written(|user| user.0.to_string())
     }
 }
 

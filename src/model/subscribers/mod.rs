@@ -22,7 +22,7 @@ pub use endpoint_rules::EndpointRules;
 pub use endpoint_url::{EndpointHost, EndpointUrl, NoEndpointUrl};
 pub use event_type::{EventType, NoEventType};
 pub use facts::Facts;
-pub use filter::Filter;
+pub use filter::{Filter, WrittenFilter};
 pub use id::SubscriberId;
 pub use newer::Newer;
 pub use owner::{Dead, DeadReason, Number, Owner, Unreadable, Version};

@@ -52,7 +52,7 @@ pub trait DerivedCounters: CounterReads {
     fn recount(&self, id: CounterId, keys: Vec<CounterKey>, now: u64) -> Answer<String>;
 
     /// `None`: there is none of this name, or it ended more than 24 hours before `now`.
-    fn recounted(&self, name: String, now: u64) -> Answer<Option<Recount>>;
+    fn recounted(&self, name: String, now: u64) -> Answer<Option<(CounterId, Recount)>>;
 }
 
 /// How long the id of a request is remembered with its answer.

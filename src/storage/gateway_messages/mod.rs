@@ -11,6 +11,7 @@ pub mod answers;
 pub mod changes;
 pub mod claims;
 pub mod forwarded;
+pub mod names;
 pub mod pages;
 pub mod records;
 pub mod revocations;

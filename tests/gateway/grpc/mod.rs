@@ -4,6 +4,7 @@ mod callers;
 mod certificates;
 mod gateways;
 mod limits;
+mod names;
 mod operations;
 mod puts;
 mod role;

@@ -9,6 +9,7 @@ use tonic::Status;
 use tower::ServiceExt;
 
 use super::malformed;
+use crate::called_users::CalledUsers;
 use crate::context::ConnectionContext;
 use crate::control;
 use crate::http::{self, body, passed_on, problem};
@@ -26,9 +27,9 @@ pub struct Routes {
 }
 
 impl Routes {
-    pub fn new(context: Arc<ConnectionContext>, counters: Arc<Counters>) -> Self {
+    pub fn new(context: Arc<ConnectionContext>, counters: Arc<Counters>, called_users: CalledUsers) -> Self {
         let views = context.views.clone().map(control::views::routes).unwrap_or_default();
-        let control = control::counters::routes(counters).merge(views);
+        let control = control::counters::routes(counters, called_users).merge(views);
         Routes { public: of_gateways(http::views(context)), control: of_gateways(control) }
     }
 

@@ -7,6 +7,7 @@
 mod commit;
 mod follow;
 mod forwarded;
+mod names;
 mod reads;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ pub use self::forwarded::Routes;
 use super::caller::Caller;
 use super::service::taken;
 use super::status;
+use crate::called_users::CalledUsers;
 use crate::context::ConnectionContext;
 use domain::devices::gateways::{Gateways, decode_announcement};
 use domain::gateway_messages::wire::gateways_server::Gateways as Served;
@@ -40,6 +42,7 @@ pub struct GatewayService {
     /// That of the thread.
     pub context: Arc<ConnectionContext>,
     pub users: Users,
+    pub called_users: CalledUsers,
     pub gateways: Arc<Gateways>,
     pub revocations: Arc<Revocations>,
     pub backing: Backing,
@@ -176,5 +179,9 @@ impl Served for GatewayService {
 
     async fn forward(&self, request: Request<wire::ForwardRequest>) -> Result<Response<wire::ForwardResponse>, Status> {
         self.routes.answer(entered(request)?).await.map(Response::new)
+    }
+
+    async fn names(&self, request: Request<wire::NamesRequest>) -> Result<Response<wire::NamesResponse>, Status> {
+        names::answer(self.called_users.0.as_ref(), entered(request)?).await.map(Response::new)
     }
 }

@@ -11,8 +11,8 @@ use super::number::{Id, Millis};
 use super::operation::{BeatList, ContentList, Name, at_most};
 use super::shape::Object;
 use super::text::{ConnectionName, Flag, Text};
-use super::user::Whom;
 use crate::protocol::frame::{Beats, DecodeError, FrameLimits};
+use crate::protocol::whom::Whom;
 use model::ids::{ConnectionId, Content};
 use model::user_name::UserName;
 

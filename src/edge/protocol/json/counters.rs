@@ -13,13 +13,16 @@ use super::number::{EXACT_MAX, Integer};
 use super::query::given;
 use crate::protocol::frame::DecodeError;
 use model::counters::direct::DirectCounter;
-use model::counters::{CounterKey, Difference, Recount, RecountState};
+use model::counters::{CounterKey, Difference, KeyField, Recount, RecountState};
+use model::user_name::UserName;
 
 /// Keys of one request.
 const KEYS_MAX: usize = 500;
 const TOP_DEFAULT: u64 = 100;
 const TOP_MAX: u64 = 1_000;
 const ID_BYTES_MAX: usize = 64;
+/// Of a part of a key that is no user.
+const PART_BYTES_MAX: usize = 128;
 
 /// The body of `POST /v1/counters/{id}`.
 #[derive(Debug, PartialEq)]
@@ -126,7 +129,7 @@ pub fn decode_counter_top(
     if prefix.len() > parts.len() {
         return Err(answer(Fault::invalid("key", format!("must have at most {}", count_of(parts)))));
     }
-    Ok((key_of_parts(prefix, "key").map_err(answer)?, limit))
+    Ok((key_of_parts(prefix, parts, "key").map_err(answer)?, limit))
 }
 
 pub fn encode_counter_value(value: i64) -> String {
@@ -163,13 +166,15 @@ fn key_of(given: &[String], parts: &[String], path: &str) -> Result<CounterKey, 
     if given.len() != parts.len() {
         return Err(Fault::invalid(path, format!("must have {}", count_of(parts))));
     }
-    key_of_parts(given, path)
+    key_of_parts(given, parts, path)
 }
 
-fn key_of_parts(given: &[String], path: &str) -> Result<CounterKey, Fault> {
-    for (index, part) in given.iter().enumerate() {
-        if !(1..=CounterKey::PART_BYTES_MAX).contains(&part.len()) {
-            let complaint = format!("must be 1 to {} bytes long", CounterKey::PART_BYTES_MAX);
+/// `parts`: the names of these parts, and perhaps of further ones.
+fn key_of_parts(given: &[String], parts: &[String], path: &str) -> Result<CounterKey, Fault> {
+    for (index, (part, name)) in given.iter().zip(parts).enumerate() {
+        let max = if name == KeyField::Mid.word() { UserName::BYTES_MAX } else { PART_BYTES_MAX };
+        if !(1..=max).contains(&part.len()) {
+            let complaint = format!("must be 1 to {max} bytes long");
             return Err(Fault::invalid(&format!("{path}[{index}]"), complaint));
         }
     }

@@ -70,6 +70,5 @@ pub use subscribers::{
     SubscriberBody, decode_dead, decode_replay, decode_subscriber, decode_subscriber_list, encode_dead, encode_resent,
     encode_secret, encode_subscriber, encode_subscriber_list,
 };
-pub use user::Whom;
 pub use views::{decode_view_body, decode_view_days, encode_view_days, encode_view_totals, encode_viewed};
 pub use widget::encode_widget;

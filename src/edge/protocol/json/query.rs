@@ -3,9 +3,9 @@
 use super::fault::Fault;
 use super::number::{EXACT_MAX, Id, Integer, Kind, Millis};
 use super::text::ConnectionName;
-use super::user::Whom;
 use crate::protocol::cursor::{self, set_of};
 use crate::protocol::frame::{DecodeError, FrameLimits};
+use crate::protocol::whom::Whom;
 use model::ids::{ConnectionId, Content};
 use model::page::{ListFilter, ListRequest};
 use model::walk::WalkRequest;

@@ -1,9 +1,10 @@
 //! Subscribers: what is asked, and how it is answered.
 
+use std::collections::HashMap;
 use std::str::FromStr;
 
 use jiff::Timestamp;
-use serde::de::{Deserializer, Error};
+use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -14,12 +15,18 @@ use super::number::{EXACT_MAX, Id, Integer, Kind};
 use super::query::given;
 use super::shape::Object;
 use crate::protocol::frame::DecodeError;
+use crate::protocol::whom::Whom;
 use model::counters::CounterId;
 use model::ids::{Content, UserId};
 use model::rewards::rule::RewardRule;
 use model::subscribers::{
     Dead, EventType, Failure, Filter, Owner, PauseReason, SigningSecret, State, Status, Subscriber, SubscriberId,
+    WrittenFilter,
 };
+use model::user_name::{ToldUser, UserName};
+
+/// The names of users.
+type Names = HashMap<UserId, UserName>;
 
 const LIST_DEFAULT: u64 = 1_000;
 const LIST_MAX: u64 = 1_000;
@@ -32,29 +39,33 @@ pub struct SubscriberBody {
     /// Not checked yet.
     pub url: String,
     pub types: Vec<EventType>,
+    /// Without its users.
     pub filter: Filter,
+    pub users: Vec<Whom>,
     pub batch: u16,
     pub secret: Option<SigningSecret>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SubscriberShape {
+#[serde(bound = "M: DeserializeOwned")]
+struct SubscriberShape<M> {
     url: String,
     types: Vec<Word<EventType>>,
-    filter: Option<Object<FilterShape>>,
+    filter: Option<Object<FilterShape<M>>>,
     batch: Option<Integer<1, { Subscriber::BATCH_MAX as u64 }>>,
     secret: Option<Word<SigningSecret>>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FilterShape {
+/// `M`: what names a user.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, bound = "M: DeserializeOwned")]
+struct FilterShape<M> {
     rules: Option<Vec<Word<RuleId>>>,
     counters: Option<Vec<Word<CounterId>>>,
     kinds: Option<Vec<Kind>>,
     contents: Option<Vec<Word<Content>>>,
-    mids: Option<Vec<Id>>,
+    mids: Option<Vec<M>>,
 }
 
 #[derive(Deserialize)]
@@ -81,7 +92,7 @@ struct SubscriberView<'a> {
     id: &'a str,
     url: &'a str,
     types: &'a [EventType],
-    filter: &'a Filter,
+    filter: WrittenFilter,
     batch: u16,
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,7 +151,15 @@ struct DeadView<'a> {
     at: u64,
 }
 
-pub fn decode_subscriber(body: &[u8]) -> Result<SubscriberBody, DecodeError> {
+/// `by_name`: users are named by texts.
+pub fn decode_subscriber(body: &[u8], by_name: bool) -> Result<SubscriberBody, DecodeError> {
+    match by_name {
+        true => decode(body, |name: Word<UserName>| Whom::Sub(name.0)),
+        false => decode(body, |id: Id| Whom::Mid(UserId(id.0))),
+    }
+}
+
+fn decode<M: DeserializeOwned>(body: &[u8], whom: impl Fn(M) -> Whom) -> Result<SubscriberBody, DecodeError> {
     let SubscriberShape { url, types, filter, batch, secret } = object(body)?;
     let mut types: Vec<EventType> = types.into_iter().map(|word| word.0).collect();
     types.sort_unstable();
@@ -148,9 +167,10 @@ pub fn decode_subscriber(body: &[u8]) -> Result<SubscriberBody, DecodeError> {
     if types.is_empty() {
         return Err(answer(Fault::invalid("types", "must have at least one")));
     }
-    let filter = filter_of(filter.map_or_else(FilterShape::default, |filter| filter.0)).map_err(answer)?;
+    let filter = filter.map(|filter| filter_of(filter.0, whom)).transpose().map_err(answer)?;
+    let (filter, users) = filter.unwrap_or_default();
     let batch = batch.map_or(1, |batch| batch.0 as u16);
-    Ok(SubscriberBody { url, types, filter, batch, secret: secret.map(|secret| secret.0) })
+    Ok(SubscriberBody { url, types, filter, users, batch, secret: secret.map(|secret| secret.0) })
 }
 
 /// Decodes the body of `POST …/replay`: milliseconds since 1970.
@@ -176,15 +196,15 @@ pub fn decode_dead(after: Option<&str>, limit: Option<&str>) -> Result<(u64, usi
     Ok((after.map_or(0, |after| after.0), limit_of(limit, DEAD_DEFAULT, DEAD_MAX)?))
 }
 
-/// `secret`: one that was made here.
-pub fn encode_subscriber(owner: &Owner, secret: Option<&SigningSecret>) -> String {
-    text_of(&SubscriberView { secret: secret.map(SigningSecret::expose), ..SubscriberView::of(owner) })
+/// `names`: of users, as far as they are known. `secret`: one that was made here.
+pub fn encode_subscriber(owner: &Owner, names: &Names, secret: Option<&SigningSecret>) -> String {
+    text_of(&SubscriberView { secret: secret.map(SigningSecret::expose), ..SubscriberView::of(owner, names) })
 }
 
 /// `is_whole`: there are no more.
-pub fn encode_subscriber_list(owners: &[Owner], is_whole: bool) -> String {
+pub fn encode_subscriber_list(owners: &[Owner], names: &Names, is_whole: bool) -> String {
     let next = owners.last().filter(|_| !is_whole).map(|owner| owner.id.as_str());
-    text_of(&ListView { subscribers: owners.iter().map(SubscriberView::of).collect(), next })
+    text_of(&ListView { subscribers: owners.iter().map(|owner| SubscriberView::of(owner, names)).collect(), next })
 }
 
 pub fn encode_secret(secret: &SigningSecret) -> String {
@@ -207,15 +227,16 @@ pub fn encode_dead(dead: &[Dead], after: u64) -> String {
 }
 
 impl<'a> SubscriberView<'a> {
-    fn of(owner: &'a Owner) -> Self {
+    fn of(owner: &'a Owner, names: &Names) -> Self {
         let Owner { subscriber, status, .. } = owner;
+        let text = |id| ToldUser { id, name: names.get(&id) }.text();
         let (state, reason) = state_of(status);
         let failing = state == "failing";
         SubscriberView {
             id: owner.id.as_str(),
             url: subscriber.url.as_str(),
             types: &subscriber.types,
-            filter: &subscriber.filter,
+            filter: subscriber.filter.written(text),
             batch: subscriber.batch,
             state,
             reason,
@@ -248,15 +269,17 @@ fn state_of(status: &Status) -> (&'static str, Option<&'static str>) {
     }
 }
 
-fn filter_of(shape: FilterShape) -> Result<Filter, Fault> {
+/// The filter without its users, and these.
+fn filter_of<M>(shape: FilterShape<M>, whom: impl Fn(M) -> Whom) -> Result<(Filter, Vec<Whom>), Fault> {
     let FilterShape { rules, counters, kinds, contents, mids } = shape;
-    Ok(Filter {
+    let filter = Filter {
         rules: values(rules, "rules", |word| word.0.0)?,
         counters: values(counters, "counters", |word| word.0)?,
         kinds: values(kinds, "kinds", Kind::get)?,
         contents: values(contents, "contents", |word| word.0)?,
-        users: values(mids, "mids", |id| UserId(id.0))?,
-    })
+        users: Vec::new(),
+    };
+    Ok((filter, values(mids, "mids", whom)?))
 }
 
 fn values<W, T>(given: Option<Vec<W>>, name: &str, value: impl Fn(W) -> T) -> Result<Vec<T>, Fault> {
@@ -302,6 +325,10 @@ impl Named for RuleId {
 
 impl Named for Content {
     const EXPECTED: &str = "a kind and an oid, such as \"1:100\"";
+}
+
+impl Named for UserName {
+    const EXPECTED: &str = "the name of a user: 1 to 256 bytes without control characters";
 }
 
 impl Named for Since {

@@ -7,7 +7,7 @@ use super::*;
 use model::subscribers::{DeadReason, Failing, FailureReason, Newer, Secrets};
 
 fn decoded(body: &Value) -> Result<SubscriberBody, String> {
-    decode_subscriber(body.to_string().as_bytes()).map_err(|malformed| malformed.message)
+    decode_subscriber(body.to_string().as_bytes(), false).map_err(|malformed| malformed.message)
 }
 
 fn least() -> Value {
@@ -38,7 +38,7 @@ fn all_fields_are_read() {
     body["secret"] = json!("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
     let body = decoded(&body).expect("it is whole");
     assert_eq!((body.types, body.batch), (vec![EventType::Reward, EventType::Counter], 100));
-    assert_eq!(body.filter.users, [UserId(42), UserId(43)]);
+    assert_eq!(body.users, [Whom::Mid(UserId(42)), Whom::Mid(UserId(43))]);
     assert_eq!(body.filter.contents, [Content { kind: 1, oid: 100 }]);
     assert!(body.secret.is_some());
 }
@@ -72,6 +72,22 @@ fn what_is_wrong_is_named() {
 }
 
 #[test]
+fn users_may_have_names() {
+    let by_name = |mids: Value| {
+        let body = with("filter", json!({ "mids": mids })).to_string();
+        decode_subscriber(body.as_bytes(), true).map(|body| body.users).map_err(|malformed| malformed.message)
+    };
+    let name = |text: &str| Whom::Sub(UserName::new(text).expect("a name"));
+    assert_eq!(by_name(json!(["auth0|6405", "42"])), Ok(vec![name("auth0|6405"), name("42")]));
+    let expected = "must be the name of a user: 1 to 256 bytes without control characters";
+    assert_eq!(by_name(json!(["a", ""])), Err(format!("filter.mids[1]: {expected}")));
+    assert!(by_name(json!([42])).is_err_and(|complaint| complaint.starts_with("filter.mids[0]: ")));
+    let (owner, names) = (owner(Status::default()), HashMap::from([(UserId(42), "ann".parse().expect("a name"))]));
+    let shown: Value = serde_json::from_str(&encode_subscriber(&owner, &names, None)).expect("it is JSON");
+    assert_eq!(shown["filter"]["mids"], json!(["ann"]), "{shown}");
+}
+
+#[test]
 fn a_replay_begins_at_a_time() {
     let since = |text: &str| decode_replay(json!({ "since": text }).to_string().as_bytes());
     assert_eq!(since("2026-11-20T00:00:00Z"), Ok(1_795_132_800_000));
@@ -86,7 +102,7 @@ fn owner(status: Status) -> Owner {
     let subscriber = Subscriber {
         url: "https://example.com/hook".parse().expect("it is a URL"),
         types: vec![EventType::Reward],
-        filter: Filter { kinds: vec![1], ..Filter::default() },
+        filter: Filter { kinds: vec![1], users: vec![UserId(42)], ..Filter::default() },
         batch: 1,
         secrets,
         newer: Newer::default(),
@@ -107,13 +123,14 @@ fn owner(status: Status) -> Owner {
 }
 
 fn encoded(status: Status) -> Value {
-    serde_json::from_str(&encode_subscriber(&owner(status), None)).expect("it is JSON")
+    serde_json::from_str(&encode_subscriber(&owner(status), &HashMap::new(), None)).expect("it is JSON")
 }
 
 #[test]
 fn a_subscriber_is_shown_with_its_queue_and_without_its_secret() {
     let expected = json!({
-        "id": "a", "url": "https://example.com/hook", "types": ["dev.heartline.reward.v1"], "filter": { "kinds": [1] },
+        "id": "a", "url": "https://example.com/hook", "types": ["dev.heartline.reward.v1"],
+        "filter": { "kinds": [1], "mids": ["42"] },
         "batch": 1, "state": "active", "depth": 3, "oldest": 1_795_150_000_000_u64, "delivered": 7, "dead": 0,
     });
     assert_eq!(encoded(Status::default()), expected);

@@ -6,15 +6,9 @@ use super::fault::Fault;
 use super::number::Id;
 use super::record::Shown;
 use crate::auth::User;
+use crate::protocol::whom::Whom;
 use model::ids::UserId;
 use model::user_name::UserName;
-
-/// The user that a call is about, as the call names one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Whom {
-    Mid(UserId),
-    Sub(UserName),
-}
 
 impl Whom {
     /// `mid` or `sub`; `None`: neither is given.

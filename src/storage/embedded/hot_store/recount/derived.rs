@@ -49,7 +49,7 @@ impl DerivedCounters for EmbeddedCounters {
         Box::pin(ready(self.0.recounter.recount(id, keys, now).map_err(CountersError::Hot)))
     }
 
-    fn recounted(&self, name: String, now: u64) -> Answer<Option<Recount>> {
+    fn recounted(&self, name: String, now: u64) -> Answer<Option<(CounterId, Recount)>> {
         Box::pin(ready(Ok(self.0.recounter.recounted(&name, now))))
     }
 }

@@ -78,8 +78,8 @@ impl Recounter {
         Ok(name)
     }
 
-    pub fn recounted(&self, name: &str, now: u64) -> Option<Recount> {
-        self.work.state.lock().jobs.get(name, now).map(|job| job.recount.clone())
+    pub fn recounted(&self, name: &str, now: u64) -> Option<(CounterId, Recount)> {
+        self.work.state.lock().jobs.get(name, now).map(|job| (job.counter.clone(), job.recount.clone()))
     }
 }
 

@@ -100,11 +100,11 @@ impl DerivedCounters for RedisCounters {
         })
     }
 
-    fn recounted(&self, name: String, now: u64) -> Answer<Option<Recount>> {
+    fn recounted(&self, name: String, now: u64) -> Answer<Option<(CounterId, Recount)>> {
         let own = self.clone();
         Box::pin(async move {
             let job = jobs::get(&own.redis, &name).await?;
-            Ok(job.filter(|job| job.is_kept(now)).map(|job| job.recount))
+            Ok(job.filter(|job| job.is_kept(now)).map(|job| (job.counter, job.recount)))
         })
     }
 }
