@@ -92,6 +92,31 @@ class Transfer(Scratch):
         self.assertIn("0 of them new or changed", said)
         self.assertEqual(self.exported(), [first])
 
+    def test_users_move_from_numbers_to_names(self):
+        self.served.start()
+        self.write(users=20, of_each=3)
+        self.run_to(0, "import", self.file)
+        names = {str(mid): f"auth0|{mid} \u00e5/%2F" for mid in range(1, 21)}
+        lines = [{**line, "sub": names[line["mid"]]} for line in self.exported()]
+        self.served.stop()
+
+        address = f"127.0.0.1:{quiet_port(random.Random())}"
+        named = self.gateway(data_dir=self.scratch / "named", GRPC__LISTEN=address, AUTH__SUBJECTS="any")
+        self.served = named
+        named.start()
+        of_numbers = self.scratch / "numbers.ndjson"
+        of_numbers.write_text(json.dumps(lines[0] | {"sub": None}) + "\n")
+        said, _ = self.run_to(BAD_DATA, "import", of_numbers)
+        self.assertIn("1 refused: mid: is not the number of a user", said)
+        self.file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        said, _ = self.run_to(0, "import", self.file)
+        self.assertIn("60 records are there, 60 of them new or changed; 0 refused", said)
+        exported = self.exported()
+        by_name = {(line["sub"], line["oid"]): {**line, "mid": ""} for line in exported}
+        self.assertEqual(by_name, {(line["sub"], line["oid"]): {**line, "mid": ""} for line in lines})
+        said, _ = self.run_to(0, "import", self.copy)
+        self.assertIn("60 records are there, 0 of them new or changed; 0 refused", said)
+
     def test_bad_lines_are_named_and_the_others_imported(self):
         self.served.start()
         good = record(7, 1, self.now - 1_000)

@@ -30,10 +30,17 @@ struct Line {
     text: String,
 }
 
+/// A user, by the number or by the name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct LineUser {
+    mid: Option<u64>,
+    sub: Option<String>,
+}
+
 /// The beats of one user and device, and the lines that they were.
 #[derive(Debug)]
 struct Entry {
-    mid: u64,
+    user: LineUser,
     device: String,
     beats: Vec<wire::Beat>,
     lines: Vec<Line>,
@@ -43,8 +50,8 @@ struct Entry {
 #[derive(Debug, Default)]
 pub struct Batch {
     entries: Vec<Entry>,
-    indexes: HashMap<(u64, String), usize>,
-    of_users: HashMap<u64, usize>,
+    indexes: HashMap<(LineUser, String), usize>,
+    of_users: HashMap<LineUser, usize>,
     outcome: Outcome,
     pub end: FilePosition,
 }
@@ -66,22 +73,29 @@ pub struct Refusal {
     pub text: String,
 }
 
+impl LineUser {
+    fn of(record: &RecordLine) -> Self {
+        LineUser { mid: record.mid, sub: record.sub.clone() }
+    }
+}
+
 impl Batch {
     pub fn is_full(&self) -> bool {
         self.of_users.values().sum::<usize>() + self.outcome.refusals.len() >= BEATS_MAX
     }
 
-    pub fn has_room_for(&self, mid: u64) -> bool {
-        self.of_users.get(&mid).is_none_or(|beats| *beats < BEATS_OF_USER_MAX)
+    pub fn has_room_for(&self, record: &RecordLine) -> bool {
+        self.of_users.get(&LineUser::of(record)).is_none_or(|beats| *beats < BEATS_OF_USER_MAX)
     }
 
     pub fn add(&mut self, record: &RecordLine, number: u64, text: String) {
-        *self.of_users.entry(record.mid).or_default() += 1;
+        let user = LineUser::of(record);
+        *self.of_users.entry(user.clone()).or_default() += 1;
         let next = self.entries.len();
-        let index = *self.indexes.entry((record.mid, record.device.clone())).or_insert(next);
+        let index = *self.indexes.entry((user.clone(), record.device.clone())).or_insert(next);
         if index == next {
-            let (mid, device) = (record.mid, record.device.clone());
-            self.entries.push(Entry { mid, device, beats: Vec::new(), lines: Vec::new() });
+            let device = record.device.clone();
+            self.entries.push(Entry { user, device, beats: Vec::new(), lines: Vec::new() });
         }
         self.entries[index].beats.push(record.beat());
         self.entries[index].lines.push(Line { number, text });
@@ -124,7 +138,8 @@ impl Batch {
 
 fn request(entries: &[Entry]) -> wire::PutRequest {
     let users = entries.iter().map(|entry| wire::UserBeats {
-        mid: Some(entry.mid),
+        mid: entry.user.mid,
+        sub: entry.user.sub.clone().unwrap_or_default(),
         device: entry.device.clone(),
         items: entry.beats.clone(),
         ..Default::default()
@@ -214,6 +229,8 @@ fn index_of<'a>(path: &'a str, before: &str) -> Option<(usize, &'a str)> {
 mod tests {
     use super::*;
 
+    const LINE: &[u8] = br#"{"mid":7,"kind":1,"oid":1,"pos":1,"at":2}"#;
+
     fn batch() -> Batch {
         let mut batch = Batch::default();
         for (number, mid, device) in [(1, 7, "tv"), (2, 8, ""), (3, 7, "tv"), (4, 7, "phone")] {
@@ -237,9 +254,10 @@ mod tests {
     #[test]
     fn a_user_has_no_more_beats_in_a_request_than_are_taken() {
         let mut batch = Batch::default();
-        let line = RecordLine::read(br#"{"mid":7,"kind":1,"oid":1,"pos":1,"at":2}"#).expect("a line");
+        let line = RecordLine::read(LINE).expect("a line");
         (0..500).for_each(|number| batch.add(&line, number, String::new()));
-        assert!(!batch.has_room_for(7) && batch.has_room_for(8) && !batch.is_full());
+        let other = RecordLine { mid: Some(8), ..RecordLine::read(LINE).expect("a line") };
+        assert!(!batch.has_room_for(&line) && batch.has_room_for(&other) && !batch.is_full());
     }
 
     #[test]
@@ -255,7 +273,7 @@ mod tests {
         let mut outcome = Outcome::default();
         let left =
             settle(batch().entries, wire::PutResponse { users, ..Default::default() }, &mut outcome).expect("settled");
-        assert_eq!(left.iter().map(|entry| entry.mid).collect::<Vec<_>>(), [8]);
+        assert_eq!(left.iter().map(|entry| entry.user.mid).collect::<Vec<_>>(), [Some(8)]);
         assert_eq!((lines(&outcome), outcome.taken, outcome.changed), (vec![(3, "expired")], 2, 2));
         assert!(settle(batch().entries, wire::PutResponse::default(), &mut outcome).is_err());
     }

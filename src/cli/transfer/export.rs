@@ -16,7 +16,7 @@ use crate::cli::gateway;
 use crate::config::Config;
 use edge::auth::Scopes;
 use edge::grpc::client::{CallError, HistoryClient};
-use edge::grpc::wire::{ListRequest, UsersRequest};
+use edge::grpc::wire::{ListRequest, User, UsersRequest};
 
 /// Users of one page, after which the export can be resumed.
 const USERS: u32 = 1_000;
@@ -79,7 +79,7 @@ async fn run(
     loop {
         let users = client.users(UsersRequest { after: progress.after, limit: Some(USERS) }).await?.users;
         let is_last = users.len() < USERS as usize;
-        let lists = stream::iter(users).map(|user| lines_of(client, user.mid, &kinds)).buffered(IN_FLIGHT);
+        let lists = stream::iter(users).map(|user| lines_of(client, user, &kinds)).buffered(IN_FLIGHT);
         let mut lists = std::pin::pin!(lists);
         while let Some((mid, text, records)) = lists.try_next().await? {
             out.write(&text)?;
@@ -99,11 +99,11 @@ async fn run(
 
 /// The user's records and how many they are. In the order of their contents: a record that is played meanwhile would move
 /// ahead of a page that shows the newest first.
-async fn lines_of(client: &HistoryClient, mid: u64, kinds: &[u32]) -> Result<(u64, Vec<u8>, u64), CallError> {
+async fn lines_of(client: &HistoryClient, user: User, kinds: &[u32]) -> Result<(u64, Vec<u8>, u64), CallError> {
     let (mut text, mut records, mut cursor) = (Vec::new(), 0, String::new());
     loop {
         let request = ListRequest {
-            mid: Some(mid),
+            mid: Some(user.mid),
             limit: Some(RECORDS),
             cursor,
             kinds: kinds.to_vec(),
@@ -112,12 +112,12 @@ async fn lines_of(client: &HistoryClient, mid: u64, kinds: &[u32]) -> Result<(u6
         };
         let page = client.list(request).await?;
         for record in page.records {
-            serde_json::to_writer(&mut text, &RecordLine::of(mid, record)).expect("numbers and texts");
+            serde_json::to_writer(&mut text, &RecordLine::of(&user, record)).expect("numbers and texts");
             text.push(b'\n');
             records += 1;
         }
         if page.cursor.is_empty() {
-            return Ok((mid, text, records));
+            return Ok((user.mid, text, records));
         }
         cursor = page.cursor;
     }

@@ -7,13 +7,18 @@ use siphasher::sip::SipHasher24;
 
 use edge::grpc::wire;
 use edge::protocol::json::{ImportLine, decode_import_line};
+use edge::protocol::whom::Whom;
 use model::beat::State;
 
 /// Ids are strings, since they exceed the exact numbers of JSON.
 #[derive(Debug, Serialize, PartialEq)]
 pub struct RecordLine {
-    #[serde(serialize_with = "text")]
-    pub mid: u64,
+    /// The user, in the deployment that made the line.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "some_text")]
+    pub mid: Option<u64>,
+    /// The user's name, where users are named by texts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sub: Option<String>,
     pub kind: u16,
     #[serde(serialize_with = "text")]
     pub oid: u64,
@@ -36,13 +41,17 @@ pub struct RecordLine {
 impl RecordLine {
     /// An error names the field of the line, and what it must be.
     pub fn read(line: &[u8]) -> Result<Self, String> {
-        let ImportLine { mid, content, pos, dur, state, session, device, watched, rate, at } =
+        let ImportLine { whom, content, pos, dur, state, session, device, watched, rate, at } =
             decode_import_line(line)?;
         let (kind, oid, state) = (content.kind, content.oid, state.unwrap_or(State::Paused));
-        Ok(RecordLine { mid, kind, oid, pos, dur, state, session, device, watched, rate, at })
+        let (mid, sub) = match whom {
+            Whom::Mid(mid) => (Some(mid.0), None),
+            Whom::Sub(name) => (None, Some(name.as_str().to_owned())),
+        };
+        Ok(RecordLine { mid, sub, kind, oid, pos, dur, state, session, device, watched, rate, at })
     }
 
-    pub fn of(mid: u64, record: wire::Record) -> Self {
+    pub fn of(user: &wire::User, record: wire::Record) -> Self {
         let state = match record.state() {
             wire::State::Playing => State::Playing,
             wire::State::Seeked => State::Seeked,
@@ -51,7 +60,8 @@ impl RecordLine {
             wire::State::Paused | wire::State::Unspecified => State::Paused,
         };
         RecordLine {
-            mid,
+            mid: Some(user.mid),
+            sub: Some(user.sub.clone()).filter(|sub| !sub.is_empty()),
             // At most that much in every interface.
             kind: u16::try_from(record.kind).unwrap_or(u16::MAX),
             oid: record.oid,
@@ -90,7 +100,11 @@ impl RecordLine {
 
     fn made_session(&self) -> u64 {
         let mut hasher = SipHasher24::new();
-        for number in [self.mid, self.kind.into(), self.oid] {
+        match &self.sub {
+            Some(sub) => hasher.write(sub.as_bytes()),
+            None => hasher.write(&self.mid.unwrap_or_default().to_le_bytes()),
+        }
+        for number in [self.kind.into(), self.oid] {
             hasher.write(&number.to_le_bytes());
         }
         hasher.finish()
@@ -124,10 +138,22 @@ mod tests {
     }
 
     #[test]
+    fn a_name_stands_beside_the_number_and_is_the_user_when_it_is_read() {
+        let user = wire::User { mid: 7, sub: "auth0|6405".to_owned() };
+        let line = RecordLine::of(&user, wire::Record { kind: 1, oid: 8, at: 9, ..Default::default() });
+        let text = serde_json::to_string(&line).expect("a line");
+        assert!(text.starts_with(r#"{"mid":"7","sub":"auth0|6405","kind":1"#), "{text}");
+        let read = RecordLine::read(text.as_bytes()).expect("a line");
+        assert_eq!((read.mid, read.sub.as_deref()), (None, Some("auth0|6405")));
+        let made = |mid| RecordLine { mid, session: None, ..RecordLine::read(text.as_bytes()).expect("a line") };
+        assert_eq!(made(None).made_session(), made(Some(8)).made_session(), "the number is no part of it");
+    }
+
+    #[test]
     fn what_was_exported_is_read_again() {
         let record =
             wire::Record { kind: 3, oid: u64::MAX, pos: 5, session: u64::MAX, at: 9, state: 4, ..Default::default() };
-        let line = RecordLine::of(u64::MAX, record);
+        let line = RecordLine::of(&wire::User { mid: u64::MAX, sub: String::new() }, record);
         let text = serde_json::to_string(&line).expect("a line");
         assert!(text.starts_with(r#"{"mid":"18446744073709551615","kind":3,"oid":"18446744073709551615","pos":5"#));
         assert_eq!(RecordLine::read(text.as_bytes()).expect("a line"), line);

@@ -68,7 +68,7 @@ impl Source {
             match line {
                 Line::Blank => {}
                 Line::Bad { reason, text } => batch.refuse(self.read.lines, reason, text),
-                Line::Good(record, text) if batch.has_room_for(record.mid) => batch.add(&record, self.read.lines, text),
+                Line::Good(record, text) if batch.has_room_for(&record) => batch.add(&record, self.read.lines, text),
                 Line::Good(record, text) => {
                     self.held = Some((record, text));
                     return Ok(Some(batch));
@@ -163,7 +163,7 @@ mod tests {
         let mut source = Source::open(file.path(), FilePosition::default()).expect("opened");
         let batch = source.batch().expect("read").expect("a batch");
         let refused: Vec<_> = batch.refusals().iter().map(|refusal| (refusal.line, refusal.reason.as_str())).collect();
-        let reasons = ["mid: is missing", "is not UTF-8", "longer than 65536 bytes"];
+        let reasons = ["kind: is missing", "is not UTF-8", "longer than 65536 bytes"];
         assert_eq!(refused, [(1, reasons[0]), (3, reasons[1]), (4, reasons[2])]);
         assert_eq!(batch.end.lines, 5);
         assert!(source.batch().expect("read").is_none());

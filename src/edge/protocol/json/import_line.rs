@@ -11,8 +11,10 @@ use super::number::{Integer, Kind, Millis, Rate};
 use super::operation::Name;
 use super::shape::Object;
 use super::text::StateWord;
+use crate::protocol::whom::Whom;
 use model::beat::State;
-use model::ids::Content;
+use model::ids::{Content, UserId};
+use model::user_name::UserName;
 
 /// An `at` of this size was written in seconds, of 2001 or later. As milliseconds it would be of the year 1970.
 const AT_IN_SECONDS: Range<u64> = 1_000_000_000..100_000_000_000;
@@ -20,7 +22,7 @@ const AT_IN_SECONDS: Range<u64> = 1_000_000_000..100_000_000_000;
 /// The contents of a line. Lengths and times are milliseconds.
 #[derive(Debug, PartialEq)]
 pub struct ImportLine {
-    pub mid: u64,
+    pub whom: Whom,
     pub content: Content,
     pub pos: u64,
     pub dur: u64,
@@ -36,7 +38,8 @@ pub struct ImportLine {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LineShape {
-    mid: LineId,
+    mid: Option<LineId>,
+    sub: Option<Name>,
     kind: LineKind,
     oid: LineId,
     pos: Millis,
@@ -62,12 +65,12 @@ pub fn decode_import_line(line: &[u8]) -> Result<ImportLine, String> {
         Ok(Object(shape)) => shape,
         Err(_) => fault_of(text)?,
     };
-    let LineShape { mid, kind, oid, pos, dur, state, session, device, watched, rate, at } = shape;
+    let LineShape { mid, sub, kind, oid, pos, dur, state, session, device, watched, rate, at } = shape;
     if AT_IN_SECONDS.contains(&at.0) {
         return Err(format!("at: {} is in seconds, and must be in milliseconds since 1970", at.0));
     }
     Ok(ImportLine {
-        mid: mid.0,
+        whom: whom(mid, sub)?,
         content: Content { kind: kind.0, oid: oid.0 },
         pos: pos.0,
         dur: dur.unwrap_or_default().0,
@@ -78,6 +81,15 @@ pub fn decode_import_line(line: &[u8]) -> Result<ImportLine, String> {
         rate: rate.map(|rate| rate.0),
         at: at.0,
     })
+}
+
+/// A name counts, and a number beside it does not: it belongs to the deployment that made the file.
+fn whom(mid: Option<LineId>, sub: Option<Name>) -> Result<Whom, String> {
+    match (sub, mid) {
+        (Some(sub), _) => UserName::new(&sub.0).map(Whom::Sub).map_err(|complaint| format!("sub: {complaint}")),
+        (None, Some(mid)) => Ok(Whom::Mid(UserId(mid.0))),
+        (None, None) => Err("mid: is missing".to_owned()),
+    }
 }
 
 /// The fault of a line that cannot be decoded.
@@ -174,8 +186,14 @@ mod tests {
         let line =
             decode_import_line(br#"{"mid":"7","kind":"3","oid":18446744073709551615,"pos":4,"at":9,"dur":null}"#);
         let line = line.expect("a line");
-        assert_eq!((line.mid, line.content, line.at), (7, Content { kind: 3, oid: u64::MAX }, 9));
+        assert_eq!((line.whom, line.content, line.at), (Whom::Mid(UserId(7)), Content { kind: 3, oid: u64::MAX }, 9));
         assert_eq!((line.dur, line.state, line.session, &*line.device, line.rate), (0, None, None, "", None));
+    }
+
+    #[test]
+    fn a_name_counts_and_a_number_beside_it_does_not() {
+        let line = decode_import_line(br#"{"mid":7,"sub":"auth0|6405","kind":1,"oid":8,"pos":3,"at":9}"#);
+        assert_eq!(line.expect("a line").whom, Whom::Sub(UserName::new("auth0|6405").expect("a name")));
     }
 
     #[test]
@@ -202,7 +220,10 @@ mod tests {
             assert_eq!(refused(&line), complaint, "{line}");
         }
         let unknown = refused(&format!(r#"{{{good},"at":9,"duration":4}}"#));
-        assert!(unknown.starts_with("line: unknown field duration; known: mid, kind"), "{unknown}");
+        assert!(unknown.starts_with("line: unknown field duration; known: mid, sub, kind"), "{unknown}");
+        let nameless = refused(r#"{"kind":1,"oid":8,"pos":3,"at":9}"#);
+        assert_eq!(nameless, "mid: is missing");
+        assert_eq!(refused(&format!(r#"{{{good},"at":9,"sub":""}}"#)), "sub: must be from 1 to 256 bytes long");
         assert_eq!(decode_import_line(b"\xff"), Err("is not UTF-8".to_owned()));
     }
 
