@@ -12,7 +12,7 @@ use std::time::Instant;
 
 /// Every route of the [router](crate::http::router) with its methods. Anything else is counted as [`OTHER`], so
 /// that no client can make up a label.
-pub const ROUTES: [(&str, &[&str]); 7] = [
+pub const ROUTES: [(&str, &[&str]); 10] = [
     ("/v1/beats", &["POST"]),
     ("/v1/history", &["GET", "DELETE"]),
     ("/v1/history/get", &["POST"]),
@@ -20,6 +20,9 @@ pub const ROUTES: [(&str, &[&str]); 7] = [
     ("/v1/origin", &["GET"]),
     ("/v1/recording", &["GET", "PUT"]),
     ("/v1/rewards/today", &["GET"]),
+    ("/v1/views/get", &["POST"]),
+    ("/v1/views/{kind}/{oid}", &["POST"]),
+    ("/v1/views/{kind}/{oid}/days", &["GET"]),
 ];
 const OTHER: &str = "other";
 const STATUSES: [&str; 3] = ["2xx", "4xx", "5xx"];
@@ -81,4 +84,52 @@ pub async fn measure(State(metrics): State<Metrics>, request: Request, next: Nex
     let path = path.as_ref().map(MatchedPath::as_str);
     metrics.observe(path, &method, response.status(), began);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    /// The routes in the source of the router, each with its methods.
+    fn served() -> BTreeMap<String, Vec<String>> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("http");
+        let files = fs::read_dir(folder).expect("the router").map(|file| file.expect("a file").path());
+        let texts: Vec<_> =
+            files.filter(|path| path.is_file()).map(|path| fs::read_to_string(path).expect("text")).collect();
+        let routes = texts.iter().flat_map(|text| text.split(".route(").skip(1)).map(inside);
+        routes.map(|route| (route.split('"').nth(1).expect("a path").to_owned(), methods(route))).collect()
+    }
+
+    /// The arguments, up to the parenthesis that ends them.
+    fn inside(call: &str) -> &str {
+        let mut open = 1;
+        let is_end = |c: char| {
+            open += i32::from(c == '(') - i32::from(c == ')');
+            open == 0
+        };
+        call.split(is_end).next().unwrap_or_default()
+    }
+
+    fn methods(route: &str) -> Vec<String> {
+        let is_before_name = |c: char| c == '.' || c.is_whitespace();
+        let before_calls = route.split('(').rev().skip(1);
+        let calls = before_calls.filter_map(|before| before.rsplit(is_before_name).next());
+        let mut methods: Vec<_> = calls.map(str::to_uppercase).collect();
+        methods.sort_unstable();
+        methods
+    }
+
+    #[test]
+    fn each_route_of_the_router_is_measured_with_its_methods() {
+        let measured = ROUTES.map(|(route, methods)| {
+            let mut methods: Vec<_> = methods.iter().map(|method| (*method).to_owned()).collect();
+            methods.sort_unstable();
+            (route.to_owned(), methods)
+        });
+        assert_eq!(BTreeMap::from(measured), served());
+    }
 }
