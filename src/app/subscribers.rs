@@ -18,7 +18,7 @@ use super::spawn::{runtime, spawn};
 use super::stores::Stores;
 use crate::config::Config;
 use domain::cascade::health::CascadeHealth;
-use domain::cascade::{Cascade, Metrics, Replays, Slots, TurnSettings, Turns, Workers};
+use domain::cascade::{Cascade, Looks, Metrics, Replays, Slots, TurnSettings, Turns, Workers};
 use domain::notices::{Followers, Reach};
 use domain::subscribers::config::SubscribersConfig;
 use domain::subscribers::{FilterNames, Subscribers};
@@ -154,6 +154,7 @@ impl CascadeThread {
             let source = source.clone();
             assembly.degraded.push(Box::new(move || source.degraded().into_iter().collect()));
         }
+        let looks = Arc::new(Looks::new(queues.clone(), turns.clock.clone()));
         let cascades = sources.into_iter().map(|(topic, source)| Cascade {
             source,
             queues: queues.clone(),
@@ -161,6 +162,7 @@ impl CascadeThread {
             health: watched(CascadeHealth::of(topic), assembly),
             metrics: metrics.clone(),
             turns: turns.clone(),
+            looks: looks.clone(),
             lag: metrics.lag(topic),
         });
         let cascades = cascades.collect();

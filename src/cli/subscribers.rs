@@ -1,10 +1,11 @@
 //! `heartline subscribers`: shows and changes the subscribers of a running gateway.
 //!
-//! Prints the JSON of the control listener's `/v1/subscribers`, one line each.
+//! Prints the JSON of the control listener's `/v1/subscribers`, one line each. The list comes with a warning on standard error
+//! while no cascade runs.
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use clap::{Args, Subcommand};
@@ -92,6 +93,14 @@ struct Page<'a> {
     #[serde(borrow)]
     subscribers: Vec<&'a RawValue>,
     next: Option<String>,
+    /// An older gateway does not tell it.
+    cascade: Option<Cascade>,
+}
+
+#[derive(Deserialize)]
+struct Cascade {
+    looked_at: Option<u64>,
+    away: bool,
 }
 
 #[derive(Deserialize)]
@@ -134,7 +143,12 @@ async fn list(gateway: &Gateway) -> Result<String, GatewayError> {
         let body = gateway.get(&format!("/v1/subscribers?after={after}"), ANSWER_TIMEOUT).await?;
         let page: Page = serde_json::from_slice(&body).map_err(|error| gateway.strange(&error))?;
         page.subscribers.iter().for_each(|subscriber| text += &format!("{subscriber}\n"));
-        let Some(next) = page.next else { return Ok(text) };
+        let Some(next) = page.next else {
+            if let Some(warning) = page.cascade.and_then(|cascade| cascade.warning()) {
+                eprintln!("heartline: warning: {warning}");
+            }
+            return Ok(text);
+        };
         after = next;
     }
 }
@@ -149,6 +163,17 @@ async fn dead(gateway: &Gateway, id: &SubscriberId) -> Result<String, GatewayErr
             return Ok(text);
         }
         after = page.next;
+    }
+}
+
+impl Cascade {
+    fn warning(&self) -> Option<String> {
+        let time = |at| humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(at));
+        let seen = match self.looked_at {
+            Some(at) => format!("no cascade has looked at the event bus since {}", time(at)),
+            None => "no cascade has ever looked at the event bus".to_owned(),
+        };
+        self.away.then(|| format!("{seen}; subscribers get nothing until one runs"))
     }
 }
 
@@ -181,5 +206,26 @@ impl DefinitionArgs {
             body["secret"] = json!(secret.trim());
         }
         Ok(body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warning(page: &str) -> Option<String> {
+        let page: Page = serde_json::from_str(page).expect("a page");
+        page.cascade.and_then(|cascade| cascade.warning())
+    }
+
+    #[test]
+    fn a_list_without_a_cascade_comes_with_a_warning() {
+        let warns = |seen| Some(format!("no cascade {seen}; subscribers get nothing until one runs"));
+        let never = r#"{"subscribers":[],"cascade":{"away":true}}"#;
+        assert_eq!(warning(never), warns("has ever looked at the event bus"));
+        let stopped = r#"{"subscribers":[],"cascade":{"looked_at":1795132800999,"away":true}}"#;
+        assert_eq!(warning(stopped), warns("has looked at the event bus since 2026-11-20T00:00:00Z"));
+        assert_eq!(warning(r#"{"subscribers":[],"cascade":{"looked_at":1795132800999,"away":false}}"#), None);
+        assert_eq!(warning(r#"{"subscribers":[]}"#), None, "of an older gateway");
     }
 }

@@ -301,6 +301,7 @@ macro_rules! owner_queues_suite {
             a_replay_sends_nothing_to_the_dead_letters,
             an_empty_queue_takes_one_event_of_any_length_from_the_log,
             one_message_of_each_part_is_remembered,
+            the_last_look_at_the_bus_is_kept,
         }
         }
     };

@@ -114,3 +114,13 @@ pub fn one_message_of_each_part_is_remembered<B: QueuesBackend>() {
     assert_eq!(wait(backend.queues().mark(Part::new("other"))).unwrap(), None);
     assert_eq!(wait(backend.queues().cursor(part())).unwrap(), 0);
 }
+
+pub fn the_last_look_at_the_bus_is_kept<B: QueuesBackend>() {
+    let backend = B::empty(ROOMY);
+    let all = backend.queues();
+    assert_eq!(wait(all.looked_at()).unwrap(), None);
+    for at in [1_795_132_800_000, 1_795_132_799_000] {
+        wait(all.keep_look(at)).unwrap();
+        assert_eq!(wait(all.looked_at()).unwrap(), Some(at), "the last one, whatever its time");
+    }
+}

@@ -488,3 +488,12 @@ fn an_owner_that_cannot_be_read_is_left_out_and_the_others_are_served() {
     spoil(&mut connection);
     assert!(matches!(change(&on.queues, "bad", Change::Delete), Changed::Done { .. }));
 }
+
+#[test]
+#[ignore = "needs Redis: tests/run redis"]
+fn another_process_learns_of_the_last_look_at_the_bus() {
+    let on = OnServers::<Single>::fresh(ROOMY);
+    wait(on.queues.keep_look(7)).unwrap();
+    assert_eq!(wait(open(&on.url(), ROOMY).looked_at()).unwrap(), Some(7));
+    assert_eq!(keys(&mut on.connection()), ["qk".to_owned()].into());
+}

@@ -2,6 +2,7 @@
 . tests/parts/needs.bash
 need_webhook_clients
 need_command openssl openssl
+need_redis
 need_binary
 ready
 "$PYTHON" -m unittest discover -s tests/subscribers -t tests

@@ -6,7 +6,7 @@ from tiers.fleet import Fleet
 from tiers.lone_gateway import LoneGateway
 from tiers.redis_server import SINGLE
 from wire.gateway import Gateway
-from wire.http import call
+from wire.http import call, control
 from wire.patience import until
 
 SETTINGS = {
@@ -58,6 +58,9 @@ class OnRedis(Fleet):
         self.workers += [self.process(CascadeProcess, f"cascade-{n}", self.redis.url) for n in range(2)]
         for cascade in self.workers:
             cascade.start()
+        # The gateway runs no cascade itself.
+        is_away = lambda: control(self.gateways[0], "GET", "/v1/subscribers").json()["cascade"]["away"]
+        until("the gateway knows of a cascade", lambda: not is_away())
 
     def victims(self):
         return {

@@ -1,5 +1,7 @@
 """Subscribers are made, shown, changed and deleted as the contract says."""
 
+import time
+
 from subscribers.served import COUNTER, REWARD, WithSubscribers
 from wire.http import control
 from wire.patience import until
@@ -78,6 +80,11 @@ class Api(WithSubscribers):
         self.assertEqual(listed, sorted(listed))
         self.assertEqual(control(self.served, "GET", "/v1/subscribers?colour=blue").status, 400)
 
+    def test_the_list_tells_that_a_cascade_looks_at_the_bus(self):
+        cascade = lambda: control(self.served, "GET", "/v1/subscribers").json()["cascade"]
+        until("it has looked", lambda: not cascade()["away"])
+        self.assertAlmostEqual(cascade()["looked_at"], time.time() * 1_000, delta=60_000)
+
     def test_a_deleted_subscriber_is_gone(self):
         self.made()
         self.control("POST", "/pause")
@@ -97,7 +104,9 @@ class Api(WithSubscribers):
         ids = self.earn(1)
         self.wait_for(ids)
         self.assertIn('"delivered":1', run("show", self.id))
-        self.assertIn(f'"{self.id}"', run("list"))
+        listed = self.served.completed("subscribers", "list")
+        self.assertIn(f'"{self.id}"', listed.stdout)
+        self.assertEqual(listed.stderr, "")
         self.assertIn('"paused"', run("pause", self.id))
         self.assertIn('"active"', run("resume", self.id))
         self.assertIn("whsec_", run("rotate", self.id))

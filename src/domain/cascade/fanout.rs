@@ -17,6 +17,7 @@ use tokio::time::{Instant, sleep};
 
 use super::health::{CascadeHealth, Step};
 use super::index::Index;
+use super::looks::Looks;
 use super::metrics::Metrics;
 use super::steps::steps;
 use super::turn::Turns;
@@ -39,6 +40,7 @@ pub struct Cascade {
     pub health: Arc<CascadeHealth>,
     pub metrics: Metrics,
     pub turns: Arc<Turns>,
+    pub looks: Arc<Looks>,
     /// Events that it has not looked at.
     pub lag: Gauge,
 }
@@ -50,6 +52,7 @@ impl Cascade {
         loop {
             let next = self.health.repeat(Step::Read, || self.source.next()).await;
             self.lag.set(self.source.lag() as i64);
+            self.looks.keep().await;
             let Some(batch) = next else { continue };
             let (batches, is_all) = self.with_more(batch);
             let changes = self.health.repeat(Step::Owners, || self.queues.subscriptions(known.clone())).await;

@@ -11,6 +11,7 @@
 mod fanout;
 pub mod health;
 mod index;
+mod looks;
 mod metrics;
 mod replays;
 mod slots;
@@ -20,6 +21,7 @@ mod turn;
 mod workers;
 
 pub use fanout::Cascade;
+pub use looks::Looks;
 pub use metrics::Metrics;
 pub use replays::Replays;
 pub use slots::Slots;

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::sync::Notify;
 
 use super::health::CascadeHealth;
-use super::{Cascade, Metrics, Slots, TurnSettings, Turns, Workers};
+use super::{Cascade, Looks, Metrics, Slots, TurnSettings, Turns, Workers};
 use crate::time::clock::{self, Clock};
 use crate::time::guard::{ClockGuard, ClockStatus};
 use model::subscribers::{
@@ -56,6 +56,14 @@ impl Scene {
         let directory = tempfile::tempdir().expect("a directory");
         let queues = EmbeddedQueues::open(directory.path(), BOUNDS, Arc::new(clock::wall)).expect("queues");
         Scene { _directory: directory, queues: Arc::new(queues) }
+    }
+
+    fn looks(&self) -> Arc<Looks> {
+        Arc::new(Looks::new(self.queues.clone(), Arc::new(Clock::starting_at(0, Duration::from_hours(1)))))
+    }
+
+    async fn looked_at(&self) -> Option<u64> {
+        self.queues.looked_at().await.expect("it can be read")
     }
 }
 
@@ -160,10 +168,28 @@ async fn an_event_is_queued_for_an_owner_made_before_it_and_then_committed() {
         health: Arc::new(CascadeHealth::default()),
         metrics: Metrics::new(&mut Registry::default()),
         turns: turns(&scene, Arc::new(Script::new([], "", Arc::default()))),
+        looks: scene.looks(),
         lag: Gauge::default(),
     };
     run(cascade.run(), &committed).await;
     assert_eq!(*source.queued.lock(), Some(1));
+    assert!(scene.looked_at().await.is_some());
+}
+
+#[tokio::test]
+async fn a_look_is_kept_at_once_and_later_ones_every_20_s() {
+    let scene = Scene::new();
+    let looks = scene.looks();
+    assert_eq!(scene.looked_at().await, None);
+    looks.keep().await;
+    assert!(scene.looked_at().await.is_some_and(|at| clock::wall().abs_diff(at) < 60_000));
+    tokio::time::pause();
+    for (seconds, is_kept) in [(0, false), (19, false), (1, true), (19, false)] {
+        scene.queues.keep_look(7).await.expect("it is kept");
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+        looks.keep().await;
+        assert_eq!(scene.looked_at().await != Some(7), is_kept, "{seconds}");
+    }
 }
 
 /// Answers as told, and then takes everything.
@@ -312,6 +338,7 @@ async fn no_lease_is_taken_while_the_clock_is_not_that_of_the_store() {
         health: turns.health.clone(),
         metrics: turns.metrics.clone(),
         turns: turns.clone(),
+        looks: scene.looks(),
         lag: Gauge::default(),
     };
     run(cascade.run(), &committed).await;

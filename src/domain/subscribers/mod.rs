@@ -1,8 +1,9 @@
 //! Subscribers, as the control API shows and changes them.
 //!
-//! Each change is decided on an owner as it was read, and is done if the owner is still the same; otherwise it is decided
-//! anew. Deliveries are made by [`cascade`](super::cascade).
+//! Each change is decided on an owner as it was read, and is done if the owner is still the same. Otherwise the owner is read
+//! again, and the change is decided on what it is now. Deliveries are made by [`cascade`](super::cascade).
 
+mod cascade_status;
 pub mod config;
 mod deletion;
 mod lease_end;
@@ -15,6 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::notices::Followers;
 use super::time::clock::Clock;
+pub use cascade_status::CascadeStatus;
 use model::counters::CounterId;
 use model::subscribers::{
     EndpointRules, EndpointUrl, EventType, Filter, Newer, NoEndpointUrl, Secrets, SigningSecret, Subscriber,
@@ -27,7 +29,7 @@ use storage::store_error::{Answer, StoreError};
 
 /// How long an answer of the store may take.
 const TIMEOUT: Duration = Duration::from_secs(3);
-/// How often a change is decided anew.
+/// How many times a change is decided before it fails, if others change the owner meanwhile.
 const TRIES: usize = 16;
 /// Between two tries of one whose outcome is unknown.
 const RETRY_AFTER: Duration = Duration::from_millis(50);
@@ -116,6 +118,11 @@ impl Subscribers {
     /// In the order of their ids.
     pub async fn list(&self, after: Option<SubscriberId>, limit: usize) -> Result<Vec<Owner>, SubscribersError> {
         in_time(self.queues.owners(after, limit)).await
+    }
+
+    /// Whether a cascade brings events to subscribers.
+    pub async fn cascade(&self) -> Result<CascadeStatus, SubscribersError> {
+        Ok(CascadeStatus::of(in_time(self.queues.looked_at()).await?, self.clock.now()))
     }
 
     /// Makes it, or replaces it as a whole. A new one gets the events from now on.

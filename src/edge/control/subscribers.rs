@@ -75,9 +75,10 @@ impl Served {
 /// `GET /v1/subscribers?after=&limit=`
 async fn list(State(served): State<Served>, uri: Uri) -> Result<Response, Problem> {
     let (after, limit) = query::subscriber_list(&uri)?;
-    let owners = served.get()?.list(after, limit).await?;
+    let subscribers = served.get()?;
+    let (owners, cascade) = tokio::try_join!(subscribers.list(after, limit), subscribers.cascade())?;
     let names = served.names_in(&owners).await?;
-    Ok(body::answered(encode_subscriber_list(&owners, &names, owners.len() < limit)))
+    Ok(body::answered(encode_subscriber_list(&owners, &names, owners.len() < limit, cascade)))
 }
 
 /// `GET /v1/subscribers/{id}`

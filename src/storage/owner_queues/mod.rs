@@ -352,7 +352,14 @@ pub trait OwnerQueues: Marks {
     /// [`RESENT_MAX`]. How many these were; `None` if there is no such owner.
     fn resend(&self, id: SubscriberId) -> Answer<Option<u64>>;
 
+    /// When a cascade last looked at the event bus, milliseconds since 1970; `None`: none ever has.
+    fn looked_at(&self) -> Answer<Option<u64>>;
+
     // For the cascade.
+
+    /// Keeps when a cascade has looked at the event bus, in place of the time before. It may be lost with the process: the next
+    /// look follows soon.
+    fn keep_look(&self, at: u64) -> Answer<()>;
 
     /// The subscriptions changed since. Read after some events, it has every owner that was made before them.
     fn subscriptions(&self, since: Revision) -> Answer<Subscriptions>;

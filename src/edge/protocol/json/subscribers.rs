@@ -16,6 +16,7 @@ use super::query::given;
 use super::shape::Object;
 use crate::protocol::frame::DecodeError;
 use crate::protocol::whom::Whom;
+use domain::subscribers::CascadeStatus;
 use model::counters::CounterId;
 use model::ids::{Content, UserId};
 use model::rewards::rule::RewardRule;
@@ -126,6 +127,14 @@ struct ListView<'a> {
     subscribers: Vec<SubscriberView<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<&'a str>,
+    cascade: CascadeView,
+}
+
+#[derive(Serialize)]
+struct CascadeView {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    looked_at: Option<u64>,
+    away: bool,
 }
 
 #[derive(Serialize)]
@@ -202,9 +211,11 @@ pub fn encode_subscriber(owner: &Owner, names: &Names, secret: Option<&SigningSe
 }
 
 /// `is_whole`: there are no more.
-pub fn encode_subscriber_list(owners: &[Owner], names: &Names, is_whole: bool) -> String {
+pub fn encode_subscriber_list(owners: &[Owner], names: &Names, is_whole: bool, cascade: CascadeStatus) -> String {
     let next = owners.last().filter(|_| !is_whole).map(|owner| owner.id.as_str());
-    text_of(&ListView { subscribers: owners.iter().map(|owner| SubscriberView::of(owner, names)).collect(), next })
+    let CascadeStatus { looked_at, is_away: away } = cascade;
+    let subscribers = owners.iter().map(|owner| SubscriberView::of(owner, names)).collect();
+    text_of(&ListView { subscribers, next, cascade: CascadeView { looked_at, away } })
 }
 
 pub fn encode_secret(secret: &SigningSecret) -> String {

@@ -162,3 +162,13 @@ fn dead_letters_are_shown_with_their_events() {
     assert_eq!(text, r#"{"dead":[{"event":{"id":"x"},"reason":"too_old","at":5}],"next":9}"#);
     assert_eq!(encode_dead(&[], 9), r#"{"dead":[],"next":9}"#);
 }
+
+#[test]
+fn a_list_tells_whether_a_cascade_looks_at_the_bus() {
+    let cascade = |looked_at, is_away| {
+        let list = encode_subscriber_list(&[], true, CascadeStatus { looked_at, is_away });
+        serde_json::from_str::<Value>(&list).expect("it is JSON")
+    };
+    assert_eq!(cascade(Some(5), false), json!({ "subscribers": [], "cascade": { "looked_at": 5, "away": false } }));
+    assert_eq!(cascade(None, true), json!({ "subscribers": [], "cascade": { "away": true } }));
+}

@@ -1,9 +1,11 @@
 //! The log as a source of events: one part, with a cursor that is kept elsewhere.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
+use tokio::time::timeout;
 
 use super::EmbeddedLog;
 use storage::event_bus::part::{Offsets, Part};
@@ -12,6 +14,8 @@ use storage::event_bus::{BusError, EventLog, Offset};
 
 /// Events of one batch.
 const BATCH_MAX: usize = 1_024;
+/// How long it waits for an event before it says that there is none.
+const WAIT: Duration = Duration::from_secs(1);
 
 /// Reads the log for one consumer inside the process.
 ///
@@ -91,7 +95,10 @@ impl EventSource for LogSource {
                 if !read.events.is_empty() {
                     return Ok(Some(read));
                 }
-                newest.changed().await.map_err(|_| BusError("it is closing".to_owned()))?;
+                match timeout(WAIT, newest.changed()).await {
+                    Ok(changed) => changed.map_err(|_| BusError("it is closing".to_owned()))?,
+                    Err(_) => return Ok(None),
+                }
             }
         })
     }
@@ -216,6 +223,15 @@ mod tests {
             add(&source, &["a"]).await;
         });
         assert_eq!(offsets(&read), [1]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_a_while_it_says_that_there_are_no_events() {
+        let fixture = Fixture::new();
+        let source = fixture.source();
+        assert_eq!(source.next().await.expect("it can be read"), None);
+        add(&source, &["a"]).await;
+        assert_eq!(offsets(&next(&source).await), [1]);
     }
 
     #[tokio::test]

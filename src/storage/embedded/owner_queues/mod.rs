@@ -32,7 +32,9 @@ mod tables;
 mod tests;
 mod writer;
 
+use std::future::ready;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
@@ -64,6 +66,8 @@ pub struct EmbeddedQueues {
     readers: Readers<Tables, ()>,
     bounds: Bounds,
     clock: Clock,
+    /// In memory, since the cascade is of this process, too: on a full disk a store must write nothing. 0 = never.
+    looked_at: AtomicU64,
 }
 
 impl EmbeddedQueues {
@@ -82,7 +86,7 @@ impl EmbeddedQueues {
         let damaged = |error: StoreError| OpenError::Damaged { path: here.clone(), why: error.to_string() };
         let mut writer = Writer::open(tables, bounds, clock.clone()).map_err(damaged)?;
         let queue = WriteQueue::start("owners-write", "requests about subscribers", move |all| writer.answer(all));
-        Ok(EmbeddedQueues { queue: queue.map_err(unusable)?, readers, bounds, clock })
+        Ok(EmbeddedQueues { queue: queue.map_err(unusable)?, readers, bounds, clock, looked_at: AtomicU64::new(0) })
     }
 
     fn read<T: Send + 'static>(&self, read: impl FnOnce(&View) -> Result<T, StoreError> + Send + 'static) -> Answer<T> {
@@ -132,6 +136,16 @@ impl OwnerQueues for EmbeddedQueues {
 
     fn resend(&self, id: SubscriberId) -> Answer<Option<u64>> {
         self.queue.ask(|answer| Request::Resend(id, answer))
+    }
+
+    fn looked_at(&self) -> Answer<Option<u64>> {
+        let at = self.looked_at.load(Ordering::Relaxed);
+        Box::pin(ready(Ok((at > 0).then_some(at))))
+    }
+
+    fn keep_look(&self, at: u64) -> Answer<()> {
+        self.looked_at.store(at, Ordering::Relaxed);
+        Box::pin(ready(Ok(())))
     }
 
     fn subscriptions(&self, since: Revision) -> Answer<Subscriptions> {

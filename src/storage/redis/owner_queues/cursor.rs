@@ -1,4 +1,4 @@
-//! How far the parts of the bus were read, and by which messages they are recognised.
+//! How far the parts of the bus were read, by which messages they are recognised, and when a cascade last looked at the bus.
 
 use std::sync::LazyLock;
 
@@ -45,4 +45,17 @@ pub async fn move_cursor(redis: &Redis, part: &Part, to: Offset) -> Result<(), S
     let call = Call { keys: vec![keys::cursors().into_bytes()], ..Call::of(COMMON, args) };
     let answers = redis.run(&MOVE, vec![call]).await?;
     (answers.len() == 1).then_some(()).ok_or_else(|| MALFORMED.into())
+}
+
+pub async fn looked_at(redis: &Redis) -> Result<Option<u64>, StoreError> {
+    let mut commands = pipe();
+    commands.hget(keys::cursors(), keys::LOOKED);
+    let answers = checked::ask(redis, COMMON, commands).await?;
+    Ok(Parts::of(::redis::Value::Array(answers))?.number_or_nil()?)
+}
+
+pub async fn keep_look(redis: &Redis, at: u64) -> Result<(), StoreError> {
+    let mut commands = pipe();
+    commands.hset(keys::cursors(), keys::LOOKED, at);
+    checked::ask(redis, COMMON, commands).await.map(drop)
 }

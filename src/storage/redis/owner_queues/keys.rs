@@ -15,7 +15,7 @@
 //! | `{h}:qv` | what changed of subscriptions: ids by the number of the newest change, deleted ones as well | sorted set |
 //! | `{h}:qr` | owners whose queues are being filled | set |
 //! | `{h}:qs` | `last`: the newest number; `owners`, `events`, `bytes`, `dead`, `dropped`: totals of the unit | hash |
-//! | `{h0}:qk` | how far each part of the bus was read; with `mark:` before its name, one of its messages: offset and hash | hash |
+//! | `{h0}:qk` | how far each part of the bus was read; with `mark:` before its name, one of its messages: offset and hash; `looked`: when a cascade last looked at the bus (milliseconds) | hash |
 //!
 //! Fields of a record; `v`, `l` and `x` stay when the owner is deleted:
 //!
@@ -48,6 +48,9 @@ pub const COMMON: Shard = Shard(0);
 pub fn cursors() -> String {
     format!("{}:qk", tag(COMMON))
 }
+
+/// The field of the last look at the bus. Names of parts have a `/`.
+pub const LOOKED: &str = "looked";
 
 /// The field of the message by which a part is recognised.
 pub fn mark(part: &Part) -> String {

@@ -140,6 +140,16 @@ impl OwnerQueues for RedisQueues {
         Box::pin(async move { dead::resend(&queues, &id).await })
     }
 
+    fn looked_at(&self) -> Answer<Option<u64>> {
+        let redis = self.queues.redis.clone();
+        Box::pin(async move { cursor::looked_at(&redis).await })
+    }
+
+    fn keep_look(&self, at: u64) -> Answer<()> {
+        let redis = self.queues.redis.clone();
+        Box::pin(async move { cursor::keep_look(&redis, at).await })
+    }
+
     fn subscriptions(&self, since: Revision) -> Answer<Subscriptions> {
         let queues = self.queues.clone();
         Box::pin(async move { read::subscriptions(&queues, since).await })
