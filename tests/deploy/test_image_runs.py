@@ -78,7 +78,7 @@ class ImageRuns(unittest.TestCase):
         self.assertIn("/var/lib/heartline", str(refused.exception))
 
     def test_probes_are_answered_on_every_address(self):
-        gateway = self.started()
+        gateway = self.started(OF_A_PLATFORM)
         outside = gateway.admin.replace("0.0.0.0", "127.0.0.2")
         self.assertNotEqual(outside, gateway.admin)
         self.assertEqual(call(outside, "GET", "/readyz").status, 200)
@@ -97,7 +97,7 @@ class ImageRuns(unittest.TestCase):
             bundle.write(authority.certificate.read_bytes())
         receiver = Receiver(tls=authority.server("IP:127.0.0.1"))
         self.addCleanup(receiver.end)
-        gateway = self.started(SUBSCRIBERS__ALLOW_NETWORKS='["127.0.0.1/32"]', REWARDS__RULES=RULES)
+        gateway = self.started(OF_A_PLATFORM, SUBSCRIBERS__ALLOW_NETWORKS='["127.0.0.1/32"]', REWARDS__RULES=RULES)
         body = {"url": receiver.url("/hook"), "types": [REWARD]}
         self.assertEqual(control(gateway, "PUT", "/v1/subscribers/loyalty", body).status, 201)
         [reward] = self.put_and_read(gateway)

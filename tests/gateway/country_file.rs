@@ -53,4 +53,20 @@ async fn a_hangup_reloads_it_and_a_file_that_is_unusable_then_changes_nothing() 
     file.write(b"no country file");
     gateway.hang_up();
     gateway.wait_for_log("cannot reload the country file; keeping the current one").await;
+    gateway.shows_a_failed_reload_of("country_file").await;
+    file.write(&country_file(&[("127.0.0.0/8", "FR")]));
+    gateway.hang_up();
+    gateway.shows_no_failed_reload_of("country_file").await;
+}
+
+#[tokio::test]
+async fn a_country_file_that_has_changed_is_read_without_a_signal() {
+    let file = CountryFile::of("DE");
+    let gateway = TestGateway::with(&[("live.geoip", &file.path()), ("server.watch_files", "1s")]);
+    file.write(&country_file(&[("127.0.0.0/8", "FR")]));
+    gateway.wait_for_log("country_file_reloaded").await;
+    file.write(b"no country file");
+    gateway.shows_a_failed_reload_of("country_file").await;
+    file.write(&country_file(&[("127.0.0.0/8", "IT")]));
+    gateway.shows_no_failed_reload_of("country_file").await;
 }

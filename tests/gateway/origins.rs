@@ -41,6 +41,19 @@ async fn null_is_allowed_where_it_is_listed() {
     from(&gateway, "null").welcomed().await;
 }
 
+/// Apps on TVs and boxes are pages of such an origin.
+#[tokio::test]
+async fn a_page_from_a_file_is_allowed_where_file_is_listed() {
+    let gateway = TestGateway::with(&[("server.origins", r#"["https://app.example","file://"]"#)]);
+    from(&gateway, "file://").welcomed().await;
+    assert_eq!(told(&gateway, Some("file://")).await.json(), json!({"origin": "file://", "allowed": true}));
+    for origin in ["null", "file:", "file:///app/index.html", "file://evil.example"] {
+        assert_eq!(from(&gateway, origin).refused().await.status, 403, "{origin}");
+    }
+    let gateway = TestGateway::with(&[("server.origins", r#"["https://app.example"]"#)]);
+    assert_eq!(from(&gateway, "file://").refused().await.status, 403);
+}
+
 #[tokio::test]
 async fn an_app_without_an_origin_is_allowed() {
     let gateway = TestGateway::with(&[("server.origins", r#"["https://app.example"]"#)]);

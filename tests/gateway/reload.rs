@@ -95,8 +95,10 @@ async fn a_file_that_has_changed_is_read_without_a_word() {
     volume.put("{");
     gateway.wait_for_log("keys_reload_failed").await;
     assert!(lets_in(&gateway, &EC_1).await);
+    gateway.shows_a_failed_reload_of("keys").await;
     fs::write(volume.file(), key_set([ED_1.jwk()])).expect("a file that is written in place");
     until("the repaired keys", async || lets_in(&gateway, &ED_1).await).await;
+    gateway.shows_no_failed_reload_of("keys").await;
     let log = gateway.log();
     assert_eq!(log.matches("event=\"keys_reload_failed\"").count(), 1, "{log}");
     assert_eq!(log.matches("event=\"files_changed\"").count(), 3, "{log}");

@@ -150,15 +150,27 @@ async fn a_bad_certificate_changes_nothing_and_is_logged_in_one_line() {
     assert_eq!(stays(&gateway), 1);
     welcomed(&gateway, &good).await.still_serves().await;
     // Until one is taken, the probes and the metrics say so, too.
-    const FAILED: &str = r#"heartline_reload_failed{what="server_certificate"}"#;
-    gateway.wait_for_metric(FAILED, |failed| failed == 1.0).await;
-    let said = gateway.admin().get("/readyz").await;
-    assert!(said.status == 200 && said.text().contains("the last reload failed"), "{}", said.text());
+    gateway.shows_a_failed_reload_of("server_certificate").await;
     files.renew();
     gateway.hang_up();
     gateway.wait_for_log("certificate reloaded").await;
-    gateway.wait_for_metric(FAILED, |failed| failed == 0.0).await;
-    assert_eq!(gateway.admin().get("/readyz").await.text(), r#"{"ready":true}"#);
+    gateway.shows_no_failed_reload_of("server_certificate").await;
+}
+
+#[tokio::test]
+async fn a_certificate_that_has_changed_is_taken_without_a_signal() {
+    let (files, old) = files();
+    let gateway = files.gateway(&[("server.watch_files", "1s")]);
+    let mut client = welcomed(&gateway, &old).await;
+    let new = files.renew();
+    until("the new certificate", async || connect(&gateway, &new).await.is_ok()).await;
+    client.still_serves().await;
+    fs::write(files.path("cert.pem"), "no certificate").expect("a file");
+    gateway.shows_a_failed_reload_of("server_certificate").await;
+    welcomed(&gateway, &new).await.still_serves().await;
+    let newest = files.renew();
+    until("the repaired certificate", async || connect(&gateway, &newest).await.is_ok()).await;
+    gateway.shows_no_failed_reload_of("server_certificate").await;
 }
 
 #[tokio::test]

@@ -296,6 +296,19 @@ impl TestGateway {
         }
     }
 
+    /// Waits until the probes and the metrics say that this could not be read again.
+    pub async fn shows_a_failed_reload_of(&self, what: &str) {
+        self.wait_for_metric(&format!("heartline_reload_failed{{what=\"{what}\"}}"), |failed| failed == 1.0).await;
+        let said = self.admin().get("/readyz").await;
+        assert!(said.status == 200 && said.text().contains("the last reload failed"), "{}", said.text());
+    }
+
+    /// Waits until the probes and the metrics say nothing of it any more.
+    pub async fn shows_no_failed_reload_of(&self, what: &str) {
+        self.wait_for_metric(&format!("heartline_reload_failed{{what=\"{what}\"}}"), |failed| failed == 0.0).await;
+        assert_eq!(self.admin().get("/readyz").await.text(), r#"{"ready":true}"#);
+    }
+
     /// Waits until the log has this in it.
     pub async fn wait_for_log(&self, said: &str) {
         until(&format!("{said:?} in the log"), async || self.log().contains(said)).await;

@@ -91,3 +91,23 @@ impl CascadeHealth {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_with_the_events_of_one_topic_names_it() {
+        let of_topic = |topic: Option<EventTopic>| {
+            let health = topic.map(CascadeHealth::of).unwrap_or_default();
+            assert_eq!(health.note::<(), _>(Step::Read, Err("no broker answers")), None);
+            let degraded = health.degraded();
+            assert_eq!(health.note::<_, &str>(Step::Read, Ok(7)), Some(7));
+            assert!(health.degraded().is_empty());
+            degraded
+        };
+        assert_eq!(of_topic(Some(EventTopic::Rewards)), ["subscribers wait for rewards: no broker answers"]);
+        assert_eq!(of_topic(Some(EventTopic::Positions)), ["subscribers wait for positions: no broker answers"]);
+        assert_eq!(of_topic(None), ["subscribers wait: no broker answers"]);
+    }
+}
