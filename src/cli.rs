@@ -73,7 +73,7 @@ pub enum Command {
         /// Name of a service that calls over gRPC or the control listener, instead of a user.
         #[arg(long, value_name = "NAME", conflicts_with_all = ["mid", "sub"], requires = "scope")]
         service: Option<String>,
-        /// What the service may do. May be given several times.
+        /// A permission of the service. May be given several times.
         #[arg(long, conflicts_with_all = ["mid", "sub"], requires = "service", value_parser = scopes())]
         scope: Vec<String>,
         /// How long the token is valid, such as 30s, 1h or 7d.

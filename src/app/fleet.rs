@@ -1,4 +1,4 @@
-//! What names the servers that gateways share: Redis, Kafka, Cassandra, MongoDB, and history services.
+//! All code that names the servers shared by gateways: Redis, Kafka, Cassandra, MongoDB, and history services.
 //!
 //! A build without the feature `fleet` has `without_fleet.rs` in its place, with the same items.
 

@@ -27,7 +27,7 @@ use tokio::time::timeout;
 /// Where the certificates of the issuer are configured.
 const CA: &str = "auth.jwks_ca";
 
-/// What the probe listener shows while a start waits.
+/// The answers of the probe listener while a start waits.
 struct Waiting {
     keys: Arc<KeyUrl>,
     registry: Registry,
@@ -36,7 +36,7 @@ struct Waiting {
 /// Computed at each scrape.
 struct KeyAge(Arc<KeyUrl>);
 
-/// What `auth.jwks_ca` is good for.
+/// Fetches keys, and trusts the authorities of `auth.jwks_ca`.
 pub(super) fn fetcher(config: &Config) -> Result<Fetcher, NoRoots> {
     Fetcher::new(&config.auth.jwks_ca, CA, SET_BYTES_MAX)
 }

@@ -38,6 +38,6 @@ pub struct RebuildOptions {
 pub enum Told {
     /// A line that stays.
     Line(String),
-    /// Of so many messages or events.
+    /// A count of messages or events.
     Progress { what: &'static str, done: u64, of: u64 },
 }

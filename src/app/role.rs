@@ -17,9 +17,9 @@ pub enum Role {
     Gateway,
     /// Commits, and what follows from them, for callers over gRPC; no sockets.
     History,
-    /// What brings changes from Kafka to the history store; probes and metrics, no sockets.
+    /// The job that brings changes from Kafka to the history store; probes and metrics, no sockets.
     Job,
-    /// What brings events from Kafka to subscribers; probes and metrics, no sockets.
+    /// The cascade, which brings events from Kafka to subscribers; probes and metrics, no sockets.
     Cascade,
 }
 

@@ -26,7 +26,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// Ten years: no clock overflows when it is added.
 pub(super) const LONGEST: Duration = Duration::from_secs(3650 * 24 * 3600);
 
-/// Of keys that are published.
+/// How often published keys may be fetched.
 const REFRESH: RangeInclusive<Duration> = Duration::from_mins(1)..=Duration::from_hours(24);
 
 const GROUP_INTERVAL_LIMIT: Duration = Duration::from_secs(1);

@@ -10,7 +10,7 @@ const SECRET_WORDS: [&str; 4] = ["secret", "key", "password", "token"];
 /// Keys that end so and only name a file.
 const NAMES_OF_FILES: [&str; 1] = ["tls_key"];
 
-/// Of the name of a setting, where its file is named.
+/// The end of a setting's name if its value is the path of a file with the secret.
 const SUFFIX: &str = "_file";
 /// Settings that hold a secret although their names do not say so.
 const URLS: [&str; 2] = ["redis.url", "statistics.url"];

@@ -16,12 +16,12 @@ pub struct Beat {
     pub connection: usize,
     pub seq: u64,
     pub index: usize,
-    /// What the server's clock showed then.
+    /// The time of the server's clock when it arrived.
     pub now: i64,
     pub json: Value,
 }
 
-/// What tells beats apart: session and `at`.
+/// The identity of a beat: session and `at`.
 pub type Key = (u64, i64);
 
 /// That of a beat on the wire.
@@ -58,12 +58,12 @@ impl Beat {
         (self.session(), self.at())
     }
 
-    /// What it says, apart from when.
+    /// Its content, apart from its time.
     pub fn told(&self) -> (u64, u64, &str, Option<u64>) {
         (self.session(), self.pos(), self.state(), self.number("watched"))
     }
 
-    /// What two beats of one key must have in common.
+    /// Whether it says the same as another one. Two beats of one key must.
     pub fn says_the_same(&self, other: &Beat) -> bool {
         self.key() == other.key() && self.told() == other.told() && self.number("dur") == other.number("dur")
     }

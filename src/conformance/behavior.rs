@@ -1,4 +1,4 @@
-//! What the gateway does out of order, until a scenario says otherwise.
+//! How the gateway departs from its usual behavior, until a scenario changes it again.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::beat::Key;
 /// A client beats as often as this while it plays, so that a scenario takes seconds.
 pub const INTERVAL_MS: u64 = 500;
 
-/// What becomes of an attempt to connect.
+/// The gateway's answer to an attempt to connect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Admission {
     #[default]

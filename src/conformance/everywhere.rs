@@ -21,7 +21,7 @@ pub const URL: Rule = Rule {
     text: "the token is in a header, a subprotocol or hello, and the URL of the socket has no query",
 };
 
-/// What one scenario shows of them; nothing, if the client never spoke.
+/// The verdicts on these rules after one scenario. None was tried if the client never connected.
 pub fn judge(log: &Log) -> Vec<(&'static Rule, Verdict)> {
     let all = [(&FRAMES, frames(log)), (&SEQ, seq(log)), (&URL, url(log))];
     let silent = log.attempts().is_empty();

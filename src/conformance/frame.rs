@@ -13,7 +13,7 @@ const RATE_MAX: f64 = 16.0;
 
 type Checked = Result<(), String>;
 
-/// What is wrong with it, if anything is.
+/// An error says what is wrong with the frame.
 pub fn check(frame: &Value) -> Checked {
     if !frame["seq"].as_u64().is_some_and(|seq| (1..=u64::from(u32::MAX)).contains(&seq)) {
         return Err("seq: must be an integer from 1 to 4294967295".into());

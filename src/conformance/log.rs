@@ -12,7 +12,7 @@ pub struct Seen {
     pub ms: u64,
     /// Attempts to connect are numbered from 1; 0 is what belongs to none.
     pub connection: usize,
-    /// What the server's clock showed.
+    /// The time of the server's clock.
     pub now: i64,
     pub what: What,
 }
@@ -26,7 +26,7 @@ pub enum What {
     /// The connection was welcomed.
     Welcomed,
     Frame(Value),
-    /// What is no frame, and why.
+    /// Something that is no frame, and why.
     Malformed(String),
     /// A URL that has a query.
     Query(String),
@@ -52,7 +52,7 @@ impl Log {
         &self.0
     }
 
-    /// What was seen after the first `mark` things.
+    /// The rest of the log, after its first `mark` entries.
     pub fn after(&self, mark: usize) -> Log {
         Log(self.0.iter().skip(mark).cloned().collect())
     }

@@ -3,7 +3,7 @@
 /// Frames on their way to a client. More than any scenario sends at once.
 pub const WAITING_MAX: usize = 256;
 
-/// What the gateway has a socket do.
+/// An order of the gateway to a socket.
 #[derive(Debug)]
 pub enum Outgoing {
     Text(String),

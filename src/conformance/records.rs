@@ -1,4 +1,4 @@
-//! What the gateway of one user has stored: of each content the newest beat.
+//! The records that the gateway has stored of one user: the newest beat of each content.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What was found, as text for people and as JUnit for machines.
+//! The report of a run, as text for people and as JUnit for machines.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -75,7 +75,7 @@ impl Report {
         text
     }
 
-    /// What was not tried is an error: a build that reads this alone must not take it for a pass.
+    /// A rule that was not tried is an error: a build that reads this alone must not take it for a pass.
     pub fn junit(&self) -> String {
         let Counts { failed, not_tried, .. } = self.counts();
         let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");

@@ -1,4 +1,4 @@
-//! What a client must do, one rule for each thing that can be seen on the wire.
+//! The duties of a client: one rule for each thing that can be seen on the wire.
 
 /// A rule, which belongs to the scenario that can break it.
 #[derive(Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct Rule {
     pub text: &'static str,
 }
 
-/// What became of a rule.
+/// The result of checking a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Passed,
@@ -19,7 +19,7 @@ pub enum Verdict {
     NotTried(String),
 }
 
-/// What a client did in place of what it should have done.
+/// An action of a client, and the one that was expected of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub expected: String,
@@ -33,7 +33,7 @@ impl Fault {
 }
 
 impl Verdict {
-    /// What one more scenario found about the same rule: a fault stays.
+    /// Adds the verdict of another scenario on the same rule: a fault stays.
     pub fn and(self, other: Verdict) -> Verdict {
         match (self, other) {
             (Verdict::Failed(fault), _) | (_, Verdict::Failed(fault)) => Verdict::Failed(fault),

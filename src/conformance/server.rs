@@ -78,7 +78,7 @@ fn token(request: &Request<Incoming>, kit: &Kit) -> Answer {
     }
 }
 
-/// What a real gateway answers over HTTP, as far as clients use it.
+/// Answers over HTTP as a real gateway does, as far as clients use it.
 async fn operation(request: Request<Incoming>, kit: &Kit) -> Answer {
     let (parts, body) = request.into_parts();
     let Ok(body) = Limited::new(body, BODY_BYTES_MAX).collect().await else {

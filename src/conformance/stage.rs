@@ -19,9 +19,9 @@ use super::worker::{Gone, Worker};
 
 /// The length of every content, in milliseconds.
 pub const DUR: u64 = 600_000;
-/// What a client should do at once may take so long on a slow machine.
+/// The time that a client has for something that it should do at once: the machine may be slow.
 pub const SOON: u64 = 6_000;
-/// What nothing is judged by is waited for longer.
+/// The time that a client has for something that no rule judges.
 const PATIENCE: u64 = 15_000;
 /// How late an `at` may be: what the welcome and the beat took on their way. Wrong clocks are wrong by much more.
 pub const CLOCK_MS: i64 = 3_000;
@@ -48,7 +48,7 @@ impl Stage {
         Stage { gateway, oid, scenario, worker, random, verdicts: BTreeMap::new() }
     }
 
-    /// What was found, and the worker.
+    /// The verdicts, and the worker.
     pub fn end(self) -> (BTreeMap<&'static str, Verdict>, Worker) {
         (self.verdicts, self.worker)
     }
@@ -110,7 +110,7 @@ impl Stage {
         sleep(Duration::from_millis(milliseconds)).await;
     }
 
-    /// What is looked for, as soon as it is in the log.
+    /// Waits until `look` finds something in the log, and returns it.
     pub async fn until<T>(&self, milliseconds: u64, look: impl Fn(&Log) -> Option<T>) -> Option<T> {
         let end = Instant::now() + Duration::from_millis(milliseconds);
         loop {
@@ -179,7 +179,7 @@ impl Stage {
         number
     }
 
-    /// What another device has stored of the content, or would store.
+    /// A record of the content as another device has stored it, or would store it.
     pub fn other_device(&mut self, oid: u64, pos: u64, age: i64) -> Value {
         let session = self.random(1 << 53, u64::MAX).to_string();
         record(&json!({

@@ -32,7 +32,7 @@ const TOKEN_PREFIX: &str = "heartline.token.";
 const BAD_SIGNATURE: &str = "bad signature";
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What the token of a request is.
+/// The token of a request.
 enum Proof {
     /// It comes with a hello.
     Later,

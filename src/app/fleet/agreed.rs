@@ -9,10 +9,9 @@ use super::super::error::StartError;
 use crate::config::Config;
 use storage_redis::fleet_settings::FleetSettings;
 
-/// What a gateway without a store uses of them: it reads tokens, refuses beats that have expired, and says how far records
-/// are.
+/// Those that a gateway without a store uses: it reads tokens, refuses beats that have expired, and says how far records are.
 const STORELESS: [&str; 3] = ["auth.subjects", "store.retention", "reading."];
-/// What a cascade uses of them: it is the name of its group of consumers.
+/// Those that a cascade uses: the deployment names its group of consumers.
 const CASCADE: [&str; 1] = ["events.deployment"];
 
 pub(super) fn of_storeless(config: &Config) -> BTreeMap<String, String> {

@@ -35,7 +35,7 @@ use storage_redis::names::RedisNames;
 use storage_redis::owner_queues::RedisQueues;
 use storage_redis::revocation_list::RedisList;
 
-/// What gateways on one Redis share.
+/// The parts that gateways on one Redis share.
 pub(in super::super) struct Shared {
     pub(super) redis: Redis,
     settings: FleetSettings,

@@ -1,4 +1,4 @@
-//! What carries views from the hot store on Redis to the statistics store.
+//! The parts that carry views from the hot store on Redis to the statistics store.
 
 use std::sync::Arc;
 use std::time::Duration;

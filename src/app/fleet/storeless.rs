@@ -108,7 +108,7 @@ pub(in super::super) fn serve(
     start(config, access, listeners, tls, &shutdown, gateway, assembly)
 }
 
-/// What an operator would look for here in vain.
+/// Answers requests for events and subscribers, which are not here, with the place where they are.
 fn elsewhere(config: &Config, assembly: &mut Assembly) {
     let place = "events are at the history services; ask the control listener of one, or read them from Kafka";
     assembly.serve_control(events::routes(Tail::Elsewhere(place.into())));

@@ -1,4 +1,4 @@
-//! What is answered to a frame or a request.
+//! The gateway's answers to frames and requests.
 
 use serde_json::{Value, json};
 

@@ -24,7 +24,7 @@ const LONG: Duration = Duration::from_secs(3600);
 pub struct Gateway {
     pub user: u64,
     began: Instant,
-    /// What the server's clock showed then.
+    /// The time of the server's clock at `began`.
     began_at: i64,
     tokens: Rc<Tokens>,
     state: RefCell<State>,

@@ -30,7 +30,7 @@ async fn play(stage: &mut Stage) -> Played {
     Ok(())
 }
 
-/// Of each session the newest beat is kept: one that was sent before is no new one.
+/// The `at` of each session rises. A beat that is sent again does not count.
 fn increases(beats: &[Beat]) -> Result<(), Fault> {
     let mut sessions: BTreeMap<u64, Vec<&Beat>> = BTreeMap::new();
     for beat in beats {

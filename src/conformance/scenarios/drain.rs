@@ -14,7 +14,7 @@ const LATER: Rule = Rule {
 
 pub const SCENARIO: Scenario = Scenario { name: "drain", rules: &[&LATER], play: |stage| Box::pin(play(stage)) };
 
-/// What a token and a request may take.
+/// The time that a token and a request may take.
 const LATE_MS: u64 = 3_000;
 
 async fn play(stage: &mut Stage) -> Played {

@@ -71,7 +71,7 @@ pub const ALL: &[Scenario] = &[
     burst::SCENARIO,
 ];
 
-/// Of every scenario.
+/// The rules that every scenario checks.
 const EVERYWHERE: [&Rule; 3] = [&everywhere::FRAMES, &everywhere::SEQ, &everywhere::URL];
 
 /// All rules, each with the name of its scenario; none for those that hold in every scenario.

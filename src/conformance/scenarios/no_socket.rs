@@ -27,12 +27,12 @@ pub const SCENARIO: Scenario =
 
 const WAITS: usize = 4;
 const FIRST_MS: u64 = 500;
-/// What a slow machine may add to a wait.
+/// The time that a slow machine may add to a wait.
 const SLACK_MS: u64 = 1_500;
 /// So many attempts in a row come within so long less than once in 10,000 times.
 const FEW: [(usize, u64); 2] = [(8, 3_000), (10, 8_000)];
 const LOOKS_MS: u64 = 9_000;
-/// What is above this share of its limit each time is no random wait.
+/// Waits that are all above this share of their limits are not random.
 const ALMOST: f64 = 0.9;
 
 async fn play(stage: &mut Stage) -> Played {

@@ -48,7 +48,7 @@ async fn play(stage: &mut Stage) -> Played {
 
 type Frame = BTreeSet<Key>;
 
-/// What is in each frame; nothing, if it is not of beats.
+/// The keys of the beats in each frame; none, if it has no beats.
 fn frames(log: &Log) -> Vec<Frame> {
     let keys = |frame: &Value| frame["beats"]["items"].as_array().into_iter().flatten().filter_map(key).collect();
     log.frames().map(|(_, frame)| keys(frame)).collect()

@@ -60,7 +60,7 @@ struct Scene {
     rebuilt_at: Mutex<Option<u64>>,
     /// The watermark in the history store.
     cleared: Mutex<u64>,
-    /// What the stores have after the next read of one of them.
+    /// The content of the stores after the next read of one of them.
     then: Mutex<Option<(ListedUser, Vec<PackedRow>)>>,
 }
 

@@ -8,7 +8,7 @@ use storage::history_store::HistoryUser;
 /// Data that expire so soon are not compared: the clocks of the stores differ.
 const EXPIRES_SOON_MS: u64 = 60_000;
 
-/// What the history store has of a row, or of the user's clears and pauses.
+/// The state of a row in the history store, or of the user's clears and pauses there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Found {
     Same,
@@ -44,7 +44,7 @@ impl Found {
 pub struct Compared {
     /// `None`: the user has neither cleared nor paused anything.
     pub forgetting: Option<Found>,
-    /// Of each unexpired row.
+    /// Each unexpired row.
     pub rows: Vec<(Content, Found)>,
 }
 

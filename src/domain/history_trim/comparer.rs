@@ -29,12 +29,12 @@ const PAUSE: Duration = Duration::from_millis(5);
 const ROUND_PAUSE_MAX: Duration = Duration::from_secs(60);
 const AWAY: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(60));
 
-/// What is to stay hot, and how users are compared.
+/// How much stays hot, and how users are compared.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     pub contents_max: u64,
     pub contents_kept: u64,
-    /// Of users who were not written for so long only the head stays; `None`: of all users more may stay.
+    /// Only the head stays of a user who was not written for so long; `None`: more may stay of every user.
     pub idle: Option<Duration>,
     /// Each region is looked at once in this time.
     pub every: Duration,
@@ -87,7 +87,7 @@ impl Proved {
         rows.sort_unstable();
         rows.truncate(rows.len().saturating_sub(kept));
         let playing = self.hot.playing();
-        // What expires soon was not compared, and is left to the janitor.
+        // Rows that expire soon were not compared, and are left to the janitor.
         let is_proved =
             |content: &Content| self.found.rows.binary_search_by_key(content, |(content, _)| *content).is_ok();
         let contents = rows.into_iter().map(|(_, content)| content);

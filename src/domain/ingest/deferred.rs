@@ -28,7 +28,7 @@ enum Answer {
     Known(Box<Completion>),
 }
 
-/// What becomes of a completion.
+/// The outcome of handing in a completion.
 pub enum Passed {
     /// These are answered now, in this order.
     Answered(Vec<Completion>),

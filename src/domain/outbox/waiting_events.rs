@@ -29,7 +29,7 @@ pub struct WaitingEvents {
 
 struct Waiting {
     entry: OutboxEntry,
-    /// Of the user, if it is known.
+    /// The user's name, if it is known.
     name: Option<UserName>,
     since: Instant,
 }

@@ -13,10 +13,10 @@ use super::SECRET_BYTES_MIN;
 /// The lengths of an RSA modulus that RFC 7518 and the cryptographic library allow.
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 const RSA_EXPONENT_BYTES_MAX: usize = 4;
-/// Of Ed25519 and P-256, and of P-384.
+/// The length of a coordinate of Ed25519 and P-256; the next one is that of P-384.
 const COORDINATE_BYTES: usize = 32;
 const COORDINATE_BYTES_P384: usize = 48;
-/// What an RSA key may be for. Without `alg` it is for the first.
+/// The algorithms of RSA keys. A key without `alg` is for the first.
 const RSA_ALGORITHMS: [(&str, Algorithm); 6] = [
     ("RS256", Algorithm::RS256),
     ("RS384", Algorithm::RS384),

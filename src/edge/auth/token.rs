@@ -285,7 +285,7 @@ impl Claims {
 }
 
 impl Keys {
-    /// Of one `kid`, the key of the source counts.
+    /// All keys. If both places have a key with one `kid`, that of the source counts.
     fn ring(&self) -> Keyring {
         let is_new = |key: &&CheckingKey| key.kid.is_none() || self.of_source.iter().all(|other| other.kid != key.kid);
         Keyring::new(self.of_source.iter().chain(self.of_url.iter().filter(is_new)).cloned().collect())

@@ -42,7 +42,7 @@ pub struct Guard {
 pub async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let of_query = whom_of_query(request.uri());
     let mut call = Call::of(&request);
-    // Of a call that is refused no name is looked up.
+    // A `mid` needs no look-up. A name is looked up only for a call that is let in.
     if let Some(Whom::Mid(user)) = of_query {
         call.user = Some(guard.mid_hash.of(user));
     }

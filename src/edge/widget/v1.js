@@ -8,7 +8,7 @@
  * the page.
  */
 (() => {
-  // What the browser keeps for 2 s is old by then.
+  // Longer than the 2 s for which the browser keeps an answer.
   const PERIOD_MS = 2200;
   const LONGEST_MS = 60000;
   const STYLE = ':host{display:inline-block}:host([hidden]){display:none}i{display:inline-block;width:.6em;height:.6em;'

@@ -170,7 +170,7 @@ impl<'g> Decider<'g> {
         for content in contents {
             let (_, kept) = draft.content(*content)?;
             let (new, was_cold) = (kept.is_new(), kept.is_cold);
-            // What has left the store stays away, unless it changes.
+            // A row that has left the store stays away, unless it changes.
             if was_cold && kept.row.record.as_ref().is_some_and(|record| record.at > at) {
                 continue;
             }

@@ -14,7 +14,7 @@ pub(super) const TABLE: &str = "history";
 /// Longer than packs are kept on the bus: a pack that is read again cannot meet a delete whose marks are gone.
 pub(super) const GC_GRACE_SECONDS: i32 = 10 * 24 * 60 * 60;
 
-/// What a quorum has found differing is the same on all replicas that were asked before it is answered: the default.
+/// If the replicas of a quorum differ, all that were asked are made the same before the read is answered. It is the default.
 pub(super) const READ_REPAIR: &str = "BLOCKING";
 
 /// Name, type and part of the key of every column.

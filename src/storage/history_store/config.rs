@@ -14,7 +14,7 @@ pub enum Backend {
     Cassandra,
 }
 
-/// What is done with data that need not stay in the hot store.
+/// The treatment of data that need not stay in the hot store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trim {
@@ -40,7 +40,7 @@ pub struct HistoryConfig {
     pub hot_max: u32,
     /// Contents that stay of a trimmed user.
     pub hot_keep: u32,
-    /// Of users who were not written for so long only the head stays. 0 = never.
+    /// Only the head stays of a user who was not written for so long. 0 = never.
     #[serde(with = "humantime_serde")]
     pub hot_idle: Duration,
 }

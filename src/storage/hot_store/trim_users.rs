@@ -48,11 +48,11 @@ pub struct Trim {
     pub filter: Option<ColdFilter>,
 }
 
-/// What may stay hot of a user.
+/// The part of a user that may stay hot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HotBounds {
     pub contents_max: u64,
-    /// Of users without a write since this moment, milliseconds, only the head stays. 0 = of all users more may stay.
+    /// Only the head stays of a user without a write since this moment, milliseconds. 0 = more may stay of every user.
     pub idle_since: u64,
 }
 

@@ -16,7 +16,7 @@ use storage::statistics::StatisticsAway;
 /// Documents per request.
 pub(super) const DOCUMENTS_MAX: usize = 500;
 
-/// What is asked of a collection.
+/// A question to a collection.
 pub(super) struct Query {
     collection: &'static str,
     filter: Document,

@@ -24,7 +24,7 @@ pub(super) const BATCH_STATEMENTS_MAX: usize = 1_000;
 /// Concurrent commands of one flight, each on its own connection.
 const COMMANDS_AT_A_TIME: usize = 4;
 
-/// What the statements of a flight have in common that are sent together.
+/// The part that is the same in all statements of a flight that are sent together.
 struct Command<'a> {
     store: &'a Usable,
     collection: &'static str,

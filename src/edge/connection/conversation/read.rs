@@ -50,7 +50,7 @@ impl Read {
         Box::new(Read { seq, stage: Stage::Reads(answer) })
     }
 
-    /// Of a frame with a token.
+    /// For a frame with a token, which waits for keys to be published.
     pub fn of_key(published: BoxFuture<'static, ()>, frame: ClientFrame) -> Box<Self> {
         Box::new(Read { seq: frame.seq, stage: Stage::Key(published, Some(Box::new(frame))) })
     }

@@ -92,7 +92,7 @@ pub struct BeatsAnswer<'a> {
     pub flag: Option<Day>,
     pub rejected: &'a [Rejection],
     pub rewards: &'a [ClaimKey],
-    /// Of the user, where users have names.
+    /// The user's name, where users have names.
     pub name: Option<&'a UserName>,
 }
 

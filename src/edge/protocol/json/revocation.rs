@@ -16,7 +16,7 @@ use model::ids::UserId;
 use model::revocation::{Revocation, Revoked, TOKEN_ID_BYTES_MAX};
 use model::user_name::UserName;
 
-/// What a call about a revocation names.
+/// The user or the token that a call revokes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NamedRevoked {
     User(Whom),

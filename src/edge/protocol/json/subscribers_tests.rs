@@ -166,7 +166,7 @@ fn dead_letters_are_shown_with_their_events() {
 #[test]
 fn a_list_tells_whether_a_cascade_looks_at_the_bus() {
     let cascade = |looked_at, is_away| {
-        let list = encode_subscriber_list(&[], true, CascadeStatus { looked_at, is_away });
+        let list = encode_subscriber_list(&[], &HashMap::new(), true, CascadeStatus { looked_at, is_away });
         serde_json::from_str::<Value>(&list).expect("it is JSON")
     };
     assert_eq!(cascade(Some(5), false), json!({ "subscribers": [], "cascade": { "looked_at": 5, "away": false } }));

@@ -1,4 +1,4 @@
-//! What `heartline rebuild` writes before gateways serve a rebuilt store.
+//! The commands by which `heartline rebuild` fills a store before gateways serve it.
 
 use ::redis::{Cmd, cmd};
 

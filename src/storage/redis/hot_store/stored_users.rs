@@ -90,7 +90,7 @@ impl Shared {
     async fn has_records(&self, user: UserId, request: &UsersRequest, now: u64) -> Result<bool, StoreError> {
         let newest = PageRequest { limit: 1, after: None, kinds: request.kinds.clone(), finished: None };
         let page = self.list(user, &newest, now, &RowsRead::default()).await?;
-        // What has left may be of these kinds.
+        // Records that have left the store may be of these kinds.
         Ok(!page.records.is_empty() || page.cold.is_some())
     }
 
