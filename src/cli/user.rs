@@ -49,7 +49,7 @@ pub fn report(config: &Config, user: &str) -> Result<String, GatewayError> {
     let gateway = Gateway::control(config)?;
     let (connected, exported) = gateway::runtime()?.block_on(async {
         let connected = gateway.get(&format!("/v1/connections?{user}"), ANSWER_TIMEOUT).await?;
-        let exported = gateway.get(&format!("/v1/export?{user}&limit={RECORDS}"), ANSWER_TIMEOUT).await?;
+        let exported = gateway.get(&format!("/v1/export?{user}&order=newest&limit={RECORDS}"), ANSWER_TIMEOUT).await?;
         Ok::<_, GatewayError>((connected, exported))
     })?;
     let connected: Connected = serde_json::from_slice(&connected).map_err(|error| gateway.strange(&error))?;

@@ -91,33 +91,37 @@ async fn an_erasure_may_be_repeated_and_must_name_a_user() {
 }
 
 #[tokio::test]
-async fn an_export_has_every_record_once_newest_first() {
+async fn an_export_has_every_record_once() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now() - 1_000;
     client.watch((0..50).map(|oid| beat(oid, at + oid))).await;
-    let shown = client.record(49).await;
+    let newest = client.record(49).await;
     let (whole, pages) = export(&gateway, "").await;
-    assert_eq!((whole.len(), pages, &whole[0]), (50, 1, &shown));
-    let (paged, pages) = export(&gateway, "&limit=20").await;
-    assert_eq!((paged, pages), (whole, 3));
+    assert_eq!((whole.len(), pages, &whole[49]), (50, 1, &newest));
+    for order in ["", "&order=content"] {
+        let (paged, pages) = export(&gateway, &format!("&limit=20{order}")).await;
+        assert_eq!((&paged, pages), (&whole, 3), "{order}");
+    }
+    let (paged, pages) = export(&gateway, "&limit=20&order=newest").await;
+    assert_eq!((&paged[0], pages), (&newest, 3));
+    assert!(paged.into_iter().rev().eq(whole), "the same, newest first");
     assert_eq!(gateway.control().get("/v1/export?mid=7").await.json()["records"], json!([]));
-    for bad in ["", "?mid=x", "?mid=42&cursor=x", "?mid=42&limit=0"] {
+    for bad in ["", "?mid=x", "?mid=42&cursor=x", "?mid=42&limit=0", "?mid=42&order=oldest"] {
         assert_eq!(gateway.control().get(&format!("/v1/export{bad}")).await.status, 400, "{bad}");
     }
     assert_eq!(gateway.http(MID).get("/v1/export?mid=42").await.status, 404, "the public listener");
 }
 
 #[tokio::test]
-async fn an_export_by_content_has_every_record_once_though_some_move_ahead() {
+async fn an_export_has_every_record_once_though_some_move_ahead() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now() - 1_000;
     client.watch((0..50).map(|oid| beat(oid, at + oid))).await;
     let (mut oids, mut cursor) = (Vec::new(), String::new());
     for page in 1.. {
-        let path = format!("/v1/export?mid=42&order=content&limit=10&cursor={cursor}");
-        let shown = gateway.control().get(&path).await.json();
+        let shown = gateway.control().get(&format!("/v1/export?mid=42&limit=10&cursor={cursor}")).await.json();
         assert_eq!(shown["rewards"].is_array(), page == 1, "{shown}");
         let records = shown["records"].as_array().expect("records");
         oids.extend(
@@ -125,12 +129,28 @@ async fn an_export_by_content_has_every_record_once_though_some_move_ahead() {
         );
         let Some(next) = shown["cursor"].as_str() else { break };
         next.clone_into(&mut cursor);
-        client.watch([beat(1, at + 100 + page), beat(45, at + 100 + page)]).await;
+        client.watch([1, 25, 45].map(|oid| beat(oid, at + 100 + page))).await;
     }
+    oids.sort_unstable();
     assert_eq!(oids, (0..50).collect::<Vec<_>>());
-    for bad in ["&order=newest", "&order=content&cursor=x", &format!("&cursor={cursor}")] {
-        assert_eq!(gateway.control().get(&format!("/v1/export?mid=42{bad}")).await.status, 400, "{bad}");
+}
+
+#[tokio::test]
+async fn a_cursor_of_an_export_belongs_to_its_order() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let at = client.now() - 1_000;
+    client.watch((0..3).map(|oid| beat(oid, at + oid))).await;
+    let page = async |query: &str| gateway.control().get(&format!("/v1/export?mid=42&limit=1{query}")).await;
+    let cursor = async |query: &str| page(query).await.json()["cursor"].as_str().expect("a cursor").to_owned();
+    let (by_content, newest) = (cursor("").await, cursor("&order=newest").await);
+    for order in ["", "&order=content"] {
+        assert_eq!(page(&format!("&cursor={by_content}{order}")).await.status, 200, "{order}");
+        let problem = page(&format!("&cursor={newest}{order}")).await.problem(400, "invalid");
+        assert_eq!(problem["detail"], "cursor: is of order=newest, which must be given beside it", "{order}");
     }
+    let problem = page(&format!("&cursor={by_content}&order=newest")).await.problem(400, "invalid");
+    assert_eq!(problem["detail"], "cursor: must be one given by a page with order=newest");
 }
 
 #[tokio::test]

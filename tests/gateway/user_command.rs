@@ -55,6 +55,20 @@ async fn the_command_prints_what_is_known_of_a_user() {
     }
 }
 
+#[tokio::test]
+async fn the_command_prints_the_newest_records() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let at = client.now() - 1_000;
+    client.watch((0..30).map(|oid| beat(100 + oid, at + oid))).await;
+    let control = gateway.control_address().to_string();
+    let output = run(&["user", "42"], &[("control.listen", &control), ("control.token", CONTROL_TOKEN)]);
+    let said = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(said.contains("records: 20, the newest of more"), "{said}");
+    let shown: Vec<u64> = (100..130).filter(|oid| said.contains(&format!(r#""oid":"{oid}""#))).collect();
+    assert_eq!(shown, (110..130).collect::<Vec<_>>(), "{said}");
+}
+
 /// A control listener that knows the user's connections, and whose store is away.
 fn without_a_store() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -85,18 +85,18 @@ async fn export(State(users): State<Arc<UserOperations>>, uri: Uri) -> Result<Re
     let user = named.id;
     let paused = users.history.paused(user).await?;
     let (first, records, cursor) = match page {
-        ExportPage::Newest(request) => {
-            let (first, filter) = (request.after.is_none(), request.filter.clone());
-            let page = users.history.list(user, request, RowsRead::default()).await?;
-            require_all(page.partial)?;
-            (first, page.records, page.next.map(|position| cursor::encode(&Cursor { position, filter })))
-        }
         ExportPage::ByContent(request) => {
             let first = request.after.is_none();
             users.history.commit_held(user).await;
             let walked = users.users.walk(user, request).await?;
             require_all(walked.partial)?;
             (first, walked.records, walked.next.map(|next| cursor::encode_walk(next, &[])))
+        }
+        ExportPage::Newest(request) => {
+            let (first, filter) = (request.after.is_none(), request.filter.clone());
+            let page = users.history.list(user, request, RowsRead::default()).await?;
+            require_all(page.partial)?;
+            (first, page.records, page.next.map(|position| cursor::encode(&Cursor { position, filter })))
         }
     };
     let rewards = if first { Some(users.connect_lookup.kept_claims(user).await?) } else { None };

@@ -219,26 +219,27 @@ mod tests {
 
     #[test]
     fn an_export_is_of_one_user_in_pages_of_at_most_1000() {
-        let limit = |query| {
-            let (user, page) = export(&uri(query)).ok()?;
-            let limit = match page {
-                ExportPage::Newest(list) => list.limit,
-                ExportPage::ByContent(walk) => walk.limit,
-            };
-            Some((user, limit))
+        let of_page = |(user, page)| match page {
+            ExportPage::Newest(list) => (user, list.limit),
+            ExportPage::ByContent(walk) => (user, walk.limit),
         };
+        let limit = |query| export(&uri(query)).ok().map(of_page);
         assert_eq!(limit("mid=42"), Some((Whom::Mid(UserId(42)), 1_000)));
         let ann = UserName::new("a+n n").expect("a name");
         assert_eq!(limit("sub=a%2Bn+n"), Some((Whom::Sub(ann), 1_000)));
         assert_eq!(limit("mid=42&cursor=&limit=7"), Some((Whom::Mid(UserId(42)), 7)));
         assert_eq!(limit("mid=42&limit=5000"), Some((Whom::Mid(UserId(42)), 1_000)));
-        assert_eq!(limit("mid=42&order=content"), Some((Whom::Mid(UserId(42)), 1_000)));
-        assert_eq!(limit("mid=42&order=content&limit=7&cursor="), Some((Whom::Mid(UserId(42)), 7)));
-        let by_content = ["mid=42&order=content&limit=0", "mid=42&order=content&cursor=x", "mid=42&order=newest"];
-        for bad in ["", "mid=", "mid=-1", "mid=42&limit=0", "mid=42&cursor=x", "sub=", "sub=a%00", "mid=1&sub=a"]
-            .into_iter()
-            .chain(by_content)
-        {
+        for order in ["", "content", "newest"] {
+            for (rest, expected) in
+                [("", Some(1_000)), ("&limit=7&cursor=", Some(7)), ("&limit=0", None), ("&cursor=x", None)]
+            {
+                let query = format!("mid=42&order={order}{rest}");
+                let expected = expected.map(|limit| (Whom::Mid(UserId(42)), limit));
+                assert_eq!(export(&uri(&query)).ok().map(of_page), expected, "{query}");
+            }
+        }
+        let bad = ["", "mid=", "mid=-1", "mid=42&limit=0", "mid=42&cursor=x", "sub=", "sub=a%00", "mid=1&sub=a"];
+        for bad in bad.into_iter().chain(["mid=42&order=oldest"]) {
             assert_eq!(limit(bad), None, "{bad}");
         }
     }

@@ -213,7 +213,9 @@ proptest! {
         let given = Some(&text[..]);
         let query = ListQuery { limit: given, cursor: given, kinds: given, finished: given };
         let _ = decode_list_query(query, &LIMITS);
-        let _ = decode_export((Some(&text), given), Some(&text), Some(&text), Some("content"));
+        for order in ["content", "newest", &text] {
+            let _ = decode_export((Some("1"), None), given, given, Some(order));
+        }
         let _ = (decode_revoked(given, None, None), decode_revoked(None, given, None));
         let _ = decode_revoked(None, None, Some(text));
     }

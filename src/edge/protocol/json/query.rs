@@ -68,8 +68,9 @@ pub fn decode_whom(mid: Option<&str>, sub: Option<&str>) -> Result<Whom, DecodeE
 /// A page of a user's records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExportPage {
-    Newest(ListRequest),
+    /// All pages together have each record once that is there all the time, wherever it moves meanwhile.
     ByContent(WalkRequest),
+    Newest(ListRequest),
 }
 
 /// `GET /v1/export?mid=&sub=&limit=&cursor=&order=`; without a limit, as many as one page may have.
@@ -80,28 +81,37 @@ pub fn decode_export(
     order: Option<&str>,
 ) -> Result<(Whom, ExportPage), DecodeError> {
     let user = decode_whom(mid, sub)?;
+    let (limit, cursor) = (given(limit), given(cursor));
     let page = match given(order) {
-        None => {
-            let limits = FrameLimits { beats: 0, items: 0, list: EXPORT_MAX };
-            let most = EXPORT_MAX.to_string();
-            let query = ListQuery { limit: given(limit).or(Some(&most)), cursor, ..ListQuery::default() };
-            ExportPage::Newest(decode_list_query(query, &limits)?)
-        }
-        Some("content") => {
-            let walk = walk_request(given(limit), given(cursor));
-            ExportPage::ByContent(walk.map_err(|fault| fault.malformed(None, false))?)
-        }
-        Some(_) => return Err(Fault::invalid("order", "must be content, or left out").malformed(None, false)),
+        None | Some("content") => walk_request(limit, cursor).map(ExportPage::ByContent),
+        Some("newest") => newest_request(limit, cursor).map(ExportPage::Newest),
+        Some(_) => Err(Fault::invalid("order", "must be content or newest")),
     };
-    Ok((user, page))
+    Ok((user, page.map_err(|fault| fault.malformed(None, false))?))
+}
+
+/// As many as are asked for and one page may have.
+fn export_limit(limit: Option<&str>) -> Result<usize, Fault> {
+    let limit = limit.map(Integer::<1, EXACT_MAX>::from_text).transpose();
+    let limit = limit.map_err(|complaint| Fault::invalid("limit", complaint))?;
+    Ok(limit.map_or(EXPORT_MAX, |limit| limit.0.min(EXPORT_MAX as u64) as usize))
+}
+
+fn newest_request(limit: Option<&str>, cursor: Option<&str>) -> Result<ListRequest, Fault> {
+    let limit = export_limit(limit)?;
+    let given_by_one = || Fault::invalid("cursor", "must be one given by a page with order=newest");
+    let cursor = cursor.map(|text| cursor::decode(text).ok_or_else(given_by_one)).transpose()?;
+    let (after, filter) = cursor.map(|cursor| (cursor.position, cursor.filter)).unzip();
+    Ok(ListRequest { limit, after, filter: filter.unwrap_or_default() })
 }
 
 fn walk_request(limit: Option<&str>, cursor: Option<&str>) -> Result<WalkRequest, Fault> {
-    let limit = limit.map(Integer::<1, EXACT_MAX>::from_text).transpose();
-    let limit = limit.map_err(|complaint| Fault::invalid("limit", complaint))?;
-    let limit = limit.map_or(EXPORT_MAX, |limit| limit.0.min(EXPORT_MAX as u64) as usize);
-    let given_by_one = || Fault::invalid("cursor", "must be one given by such a page");
-    let after = cursor.map(|text| cursor::decode_walk(text).ok_or_else(given_by_one)).transpose()?;
+    let limit = export_limit(limit)?;
+    let given_by_one = |text| match cursor::decode(text) {
+        Some(_) => Fault::invalid("cursor", "is of order=newest, which must be given beside it"),
+        None => Fault::invalid("cursor", "must be one given by an export"),
+    };
+    let after = cursor.map(|text| cursor::decode_walk(text).ok_or_else(|| given_by_one(text))).transpose()?;
     Ok(WalkRequest { limit, after: after.map(|(after, _)| after), kinds: Vec::new() })
 }
 
