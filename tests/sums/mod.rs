@@ -2,10 +2,11 @@
 //! write flights to a store that is away, slow, frozen, or loses answers. Every answer and every total is held to what
 //! was asked.
 
-mod backlog;
+pub mod backlog;
 mod book;
 mod cluster_backlog;
 pub mod gateway;
+mod parts;
 mod players;
 mod rules;
 
@@ -86,11 +87,11 @@ fn is_deleted(oid: u64) -> bool {
     oid < DELETED || oid == FILMS
 }
 
-fn day() -> Day {
+pub fn day() -> Day {
     Day::of_number(20_000)
 }
 
-fn prepared() -> (tempfile::TempDir, RedisServer) {
+pub fn prepared() -> (tempfile::TempDir, RedisServer) {
     let directory = tempfile::tempdir().unwrap();
     let server = RedisServer::start(directory.path());
     prepare(&RedisConfig::strict(&server.url())).unwrap();

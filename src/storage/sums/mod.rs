@@ -62,9 +62,9 @@ pub trait PendingSums: Send + Sync + 'static {
 
     fn look(&self) -> Answer<Look>;
 
-    /// Makes pending sums the flight of this number: those of whole shards, so many shards that the flight has a bounded size,
-    /// or one. The other shards are sealed, too: none gives any more sums to flights up to this number, whichever call asks
-    /// it. The answer comes after all shards have answered.
+    /// Makes pending sums the flight of this number: so many that it has a bounded size, of whole shards, or a part of one.
+    /// The other shards are sealed, too: none gives any more sums to flights up to this number, whichever call asks it. The
+    /// answer comes after all shards have answered.
     fn take(&self, number: FlightNumber) -> Answer<Taken>;
 
     /// Gives what shards hold of this flight, and adds nothing: shards that it has not reached are sealed. The answer comes

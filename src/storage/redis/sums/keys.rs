@@ -2,7 +2,7 @@
 //!
 //! | key | what | type |
 //! |---|---|---|
-//! | `{h}:s` | numbers of flights: `last`: the shard gives nothing to it any more; `taken`: it took all that was pending, or found nothing (none = `last`); `held`: it is in the shard; `removed`: it was. `since`, `began`: when the oldest sum that is pending, or in the flight, was counted (milliseconds). `urgent`: a deletion is pending | hash |
+//! | `{h}:s` | numbers of flights: `last`: the shard gives nothing to it any more; `taken`: it took all that was pending, or found nothing (none = `last`); `held`: it is in the shard; `removed`: it was. `since`, `began`: when the oldest sum that is pending, or in the flight, was counted (milliseconds). `urgent`: a deletion is pending. `scan:sp`, `scan:sc`: where the next part of the pending sums begins | hash |
 //! | `{h}:sp` | pending sums: `1:100` = the views of a content, `1:100:2026-11-20` = those of a day; `1:100!` = they restart| hash |
 //! | `{h}:sd` | the days among the pending views, so that a deletion finds them | set |
 //! | `{h}:sc` | pending sums of derived counters: `=3:viewers:1!100` = a key of a counter, in its generation | hash |

@@ -6,6 +6,7 @@ pub mod keys;
 pub mod pending;
 mod room;
 
+use std::iter;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -25,9 +26,11 @@ use storage::turn::Turn;
 static TAKE: LazyLock<Script> = LazyLock::new(|| script(include_str!("take.lua")));
 static REMOVE: LazyLock<Script> = LazyLock::new(|| script(include_str!("remove.lua")));
 
-/// So many sums make a flight, about: a few megabytes, and some hundred milliseconds of the statistics store. A shard gives
-/// all that it has, so a flight may have more.
+/// So many sums make a flight at most, about: a few megabytes, and some hundred milliseconds of the statistics store. Only a
+/// shard in which a deletion is pending gives all that it has, however much.
 pub const FLIGHT_SUMS_MAX: usize = 10_000;
+/// So many a shard gives to a flight that has more than a flight. They are moved in one step, which takes a few milliseconds.
+pub const PART_SUMS: usize = 2_000;
 
 /// The pending sums of all shards, in the only unit so far.
 pub struct RedisSums {
@@ -43,7 +46,7 @@ impl RedisSums {
         Self::in_flights_of(redis, FLIGHT_SUMS_MAX)
     }
 
-    /// `sums_max`: of a flight, about.
+    /// `sums_max`: of a flight.
     pub fn in_flights_of(redis: Redis, sums_max: usize) -> Self {
         RedisSums { redis, unit: Unit::ALL, name: format!("{:016x}", rand::random::<u64>()).into(), sums_max }
     }
@@ -90,13 +93,15 @@ impl PendingSums for RedisSums {
     }
 
     fn resume(&self, number: FlightNumber) -> Answer<Taken> {
-        let (redis, unit) = (self.redis.clone(), self.unit);
-        Box::pin(async move { take(&redis, unit, number, &Giving::none()).await })
+        let (redis, unit, sums_max) = (self.redis.clone(), self.unit, self.sums_max);
+        Box::pin(async move { take(&redis, unit, number, &Giving::none(sums_max)).await })
     }
 
     fn remove(&self, number: FlightNumber) -> Answer<()> {
         let redis = self.redis.clone();
-        Box::pin(async move { run(&redis, &REMOVE, number, |_| None).await.map(drop) })
+        Box::pin(async move {
+            run(&redis, &REMOVE, number, Shards::DEFAULT.all().collect(), |_| Vec::new()).await.map(drop)
+        })
     }
 }
 
@@ -125,15 +130,23 @@ async fn look(redis: &Redis) -> Result<Look, StoreError> {
 }
 
 async fn take(redis: &Redis, unit: Unit, number: FlightNumber, giving: &Giving) -> Result<Taken, StoreError> {
-    let (mut holding, mut lower) = (Vec::new(), None::<FlightNumber>);
-    let answers = run(redis, &TAKE, number, |part| Some(giving.digits(part))).await?;
-    for (shard, of_shard) in Shards::DEFAULT.all().zip(answers) {
+    let (mut holding, mut lower, mut all) = (Vec::new(), None::<FlightNumber>, giving.all);
+    let (at_once, in_parts) = giving.steps();
+    let mut answers = Vec::new();
+    // Between two that move sums, other calls have their turn.
+    for step in iter::once(at_once).chain(in_parts.into_iter().map(|shard| vec![shard])) {
+        let of_step = run(redis, &TAKE, number, step.clone(), |part| giving.args(part)).await?;
+        answers.extend(step.into_iter().zip(of_step));
+    }
+    for (shard, of_shard) in answers {
         match of_shard {
             held @ Value::BulkString(_) => lower = lower.into_iter().chain(self::number(held)?).min(),
-            count => match value::number(count)? {
-                0 => {}
-                count => holding.push((shard, usize::try_from(count).unwrap_or(usize::MAX))),
-            },
+            Value::Array(held) => {
+                let (count, has_rest) = held_sums(held)?;
+                holding.push((shard, count));
+                all &= !has_rest;
+            }
+            nothing => drop(value::number(nothing)?),
         }
     }
     if let Some(lower) = lower {
@@ -141,21 +154,28 @@ async fn take(redis: &Redis, unit: Unit, number: FlightNumber, giving: &Giving) 
     }
     let mut flight = Flight::new(unit, number);
     held::read(redis, holding, &mut flight).await?;
-    Ok(if giving.all { Taken::Flight(flight) } else { Taken::Part(flight) })
+    Ok(if all { Taken::Flight(flight) } else { Taken::Part(flight) })
 }
 
-/// The answers of all shards, or the answer of each call. `arg`: a further argument of the call for these shards.
+/// How many sums of the flight a shard holds, and whether it has kept others.
+fn held_sums(answer: Vec<Value>) -> Result<(usize, bool), DecodeError> {
+    let numbers = answer.into_iter().map(value::number).collect::<Result<Vec<_>, _>>()?;
+    let [count, rest] = numbers[..] else { return Err(DecodeError("sums that a shard holds")) };
+    Ok((usize::try_from(count).unwrap_or(usize::MAX), rest > 0))
+}
+
+/// The answers of these shards, or the answer of each call. `args`: further arguments of the call for these shards.
 async fn run(
     redis: &Redis,
     script: &Script,
     number: FlightNumber,
-    arg: impl Fn(&[Shard]) -> Option<Vec<u8>>,
+    mut shards: Vec<Shard>,
+    args: impl Fn(&[Shard]) -> Vec<Vec<u8>>,
 ) -> Result<Vec<Value>, StoreError> {
-    let mut shards: Vec<Shard> = Shards::DEFAULT.all().collect();
     let parts = joined::split(redis, &mut shards, |shard| *shard, |_| 1);
     let calls = parts.into_iter().map(|part| {
-        let args = [redis.deployment().as_bytes().to_vec(), number.to_string().into_bytes()];
-        Call { shards: part.to_vec(), keys: Vec::new(), args: args.into_iter().chain(arg(part)).collect() }
+        let common = [redis.deployment().as_bytes().to_vec(), number.to_string().into_bytes()];
+        Call { shards: part.to_vec(), keys: Vec::new(), args: common.into_iter().chain(args(part)).collect() }
     });
     let mut answers = Vec::new();
     for answer in redis.run(script, calls.collect()).await? {

@@ -11,8 +11,8 @@
 local content, now, before, answers = ARGV[2], ARGV[3], tonumber(ARGV[4]), {}
 
 local function drop(tag, pending)
-  -- Without pending views of the content, none of its days are pending.
-  if redis.call('HEXISTS', pending, content) == 0 then
+  -- A flight that took a part of what was pending may have the views of the content, and its days not.
+  if redis.call('EXISTS', pending) == 0 then
     return
   end
   local fields = { content, content .. '!' }
