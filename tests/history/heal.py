@@ -1,6 +1,7 @@
 """What the history store has lost is written to it again: by itself for who has more than stays hot, else by command."""
 
 from history.scene import HOT_IDLE_SECONDS
+from history.unsound import UnsoundPack
 from wire.patience import until
 
 PLAYERS = range(910_001, 910_201)
@@ -17,6 +18,8 @@ def run(part):
     many = [mid for mid, user in stored.items() if len(user.rows) > 1]
     part.expect(len(many) > len(PLAYERS) / 2, "heal", f"only {len(many)} users have more than one content")
     scene.table.truncate()
+    unsound = UnsoundPack(part, many[SHOWN], stored[many[SHOWN]])
+    unsound.put()
     for mid in many[:SHOWN]:
         said = scene.gateways[0].run("history", "--mid", str(mid), "--repair")
         part.expect(said.startswith("1 user is listed"), "heal", f"--repair says {said!r}")
@@ -24,6 +27,7 @@ def run(part):
     healed = until("users are listed again by themselves", lambda: _counted(part, "heartline_history_healed_users_total"))
     until("who has more than stays hot is there again", lambda: all(user.rows for user in scene.table.users(many).values()))
     part.judge(many)
+    unsound.judge()
     scene.gateways[1].run("history", "--repair", "--all")
     scene.wait_until_drained()
     part.judge(PLAYERS)
