@@ -45,17 +45,17 @@ class Embedded(LoneGateway):
 
 
 class OnRedis(Fleet):
-    """A gateway and two cascades, on one Redis and one Kafka."""
+    """A gateway and cascades, on one Redis and one Kafka."""
 
     gateway_kind = SocketGateway
 
-    def __init__(self, binary, scratch):
-        super().__init__(binary, scratch, SINGLE, gateways=1, **SETTINGS)
-        self.workers = []
+    def __init__(self, binary, scratch, cascades=2, **settings):
+        super().__init__(binary, scratch, SINGLE, gateways=1, **{**SETTINGS, **settings})
+        self._cascades, self.workers = cascades, []
 
     def start(self):
         super().start()
-        self.workers += [self.process(CascadeProcess, f"cascade-{n}", self.redis.url) for n in range(2)]
+        self.workers += [self.process(CascadeProcess, f"cascade-{n}", self.redis.url) for n in range(self._cascades)]
         for cascade in self.workers:
             cascade.start()
         # The gateway runs no cascade itself.
