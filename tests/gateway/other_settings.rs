@@ -15,7 +15,7 @@ fn refused(gateway: &TestGateway, settings: &[(&str, &str)]) -> FailedStart {
 }
 
 #[tokio::test]
-#[ignore = "needs Redis: tests/run gateway-redis"]
+#[ignore = "needs Redis: tests/run services"]
 async fn a_gateway_with_other_settings_is_refused_and_names_them() {
     let gateway = TestGateway::on_redis(&[]);
     let other_rules = rules(&[per_user("another", "0s")]);
@@ -49,7 +49,7 @@ async fn a_gateway_with_other_settings_is_refused_and_names_them() {
 }
 
 #[tokio::test]
-#[ignore = "needs Redis: tests/run gateway-redis"]
+#[ignore = "needs Redis: tests/run services"]
 async fn history_services_and_cascades_compare_what_they_use() {
     let gateway = TestGateway::on_redis(&[]);
     // Kafka is not asked before.
@@ -85,7 +85,7 @@ async fn a_cascade_may_start_before_the_first_gateway() {
 }
 
 #[tokio::test]
-#[ignore = "needs Redis: tests/run gateway-redis"]
+#[ignore = "needs Redis: tests/run services"]
 async fn settings_that_are_accepted_become_the_deployments_and_others_end() {
     let mut old = TestGateway::on_redis(&[("log.format", "json")]);
     let mut viewer = old.connect(MID).await;

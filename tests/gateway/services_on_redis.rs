@@ -62,7 +62,7 @@ impl Scene {
 }
 
 #[tokio::test]
-#[ignore = "needs Redis: tests/run gateway-redis"]
+#[ignore = "needs Redis: tests/run services"]
 async fn users_of_a_service_that_loses_its_store_go_to_another_one_within_seconds() {
     let scene = Scene::new().await;
     let mut clients = Vec::new();
@@ -92,7 +92,7 @@ async fn users_of_a_service_that_loses_its_store_go_to_another_one_within_second
 }
 
 #[tokio::test]
-#[ignore = "needs Redis: tests/run gateway-redis"]
+#[ignore = "needs Redis: tests/run services"]
 async fn users_without_a_service_that_reaches_its_store_are_not_served() {
     let scene = Scene::new().await;
     let addresses = json!([scene.first.address()]).to_string();
@@ -109,7 +109,7 @@ async fn users_without_a_service_that_reaches_its_store_are_not_served() {
 }
 
 #[tokio::test]
-#[ignore = "needs Redis: tests/run gateway-redis"]
+#[ignore = "needs Redis: tests/run services"]
 async fn an_erasure_that_one_service_brings_late_takes_nothing_that_was_played_since() {
     let scene = Scene::new().await;
     let mid = scene.user_of_first().await;
