@@ -1,25 +1,11 @@
-// What the SDK needs of an engine, and what it does with listeners itself, since not every engine has an EventTarget.
+// What the SDK has of its own, since not every engine has it: text as bytes, random ids, an EventTarget. That it runs in such
+// an engine is tested as it is packed (package/engines.test.mjs).
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { test } from 'node:test';
 import { isId } from '../../web-demo/client/heartline/arguments.js';
 import { Emitter } from '../../web-demo/client/heartline/emitter.js';
 import { newSession } from '../../web-demo/client/heartline/reporter.js';
 import { bytesOf, cut } from '../../web-demo/client/heartline/text.js';
-import { PATIENCE_MS } from './stage.mjs';
-
-test('it runs in an engine of 2020 without a page, and follows a native player', async () => {
-  const script = fileURLToPath(new URL('old_engine.mjs', import.meta.url));
-  const { stdout } = await promisify(execFile)(process.execPath, [...process.execArgv, script], { timeout: PATIENCE_MS });
-  assert.deepEqual(JSON.parse(stdout), {
-    from: 30,
-    heard: ['welcome', 'beat', 'beat', 'acked'],
-    left: 0,
-    beats: [['100', 31_000, 'playing'], ['100', 31_000, 'paused']],
-  });
-});
 
 test('text is measured in bytes of UTF-8, and cut at a letter', () => {
   for (const text of ['', 'tv', 'ü', '€uro', 'a📺b', '\ud800', 'Ωmega'.repeat(50)]) {

@@ -32,7 +32,7 @@ export async function openStorage(storage, name = 'heartline') {
   return {
     get length() { return items.size; },
     /** @param {number} index */
-    key: index => [...items.keys()][index] ?? null,
+    key: index => [...items.keys()][index] || null,
     /** @param {string} key */
     getItem: key => items.get(key) ?? null,
     /** @param {string} key @param {string} value */

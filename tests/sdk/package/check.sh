@@ -21,16 +21,17 @@ tsd
 # What a page loads at once, without what few pages load later. An adapter is counted with all that it brings; those of
 # React Native with one of its two players, since no app has both.
 mkdir bundles
-flags=(--bundle --minify --format=esm --target=es2022 --log-level=warning --external:react)
-later=(--external:./heartline/origin.js --external:./heartline/fallback.js --external:./leftovers.js)
-esbuild node_modules/@heartline/client/heartline.js "${flags[@]}" "${later[@]}" --outfile=bundles/core.js
+flags=(--bundle --minify --format=esm --target=es2019 --supported:dynamic-import=true --log-level=warning --external:react)
+later=('--external:./origin-*' '--external:./fallback-*' '--external:./leftovers-*')
+bundle() { # NAME ARGUMENT...: of what is imported on standard input
+  esbuild "${flags[@]}" "${@:2}" --outfile="bundles/$1.js"
+}
+bundle core "${later[@]}" <<<"export * from '@heartline/client'"
 for adapter in react videojs vidstack; do
-  esbuild "node_modules/@heartline/client/$adapter.js" "${flags[@]}" --outfile="bundles/$adapter.js"
+  bundle "$adapter" <<<"export * from '@heartline/client/$adapter'"
 done
 for player in expoVideo reactNativeVideo; do
-  esbuild "${flags[@]}" --outfile="bundles/$player.js" <<<"export { openStorage, followApp, $player } from '@heartline/client/native'"
+  bundle "$player" <<<"export { openStorage, followApp, $player } from '@heartline/client/native'"
 done
-# Engines of 2020 need a build, and all of it must be possible.
-esbuild node_modules/@heartline/client/heartline.js --bundle --format=esm --target=es2019 --log-level=warning --outfile=bundles/es2019.js
 size-limit
 node --test ./*.test.mjs

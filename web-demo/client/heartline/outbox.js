@@ -62,11 +62,11 @@ export class Outbox {
   put(beat, made, held = false) {
     const key = Outbox.key(beat);
     if (held) this.#held.add(key);
-    const entries = this.#sessions.get(key) ?? [];
+    const entries = this.#of(key);
     this.#sessions.delete(key);
     this.#sessions.set(key, entries);
     const known = entries.find(entry => entry.beat === beat);
-    const entry = known ?? { key, beat, made };
+    const entry = known || { key, beat, made };
     if (!known) insert(entries, entry);
     while (entries.length > SESSION_MAX) thinOut(entries);
     this.#write(key);
@@ -76,7 +76,7 @@ export class Outbox {
 
   /** @param {Entry} entry */
   has(entry) {
-    return this.#sessions.get(entry.key)?.includes(entry) ?? false;
+    return this.#of(entry.key).includes(entry);
   }
 
   /** Whether it is the newest of its session. @param {Entry} entry */
@@ -126,7 +126,7 @@ export class Outbox {
   settle(key, at) {
     /** @param {{ beat: import('./beat.js').Beat }} entry */
     const others = ({ beat }) => beat.at !== at;
-    const entries = this.#sessions.get(key)?.filter(others) ?? [];
+    const entries = this.#of(key).filter(others);
     if (entries.length > 0) this.#sessions.set(key, entries);
     else this.#remove(key);
     // Another page may have put newer beats under the same key since it was read here.
@@ -242,7 +242,7 @@ export class Outbox {
 /** The page's localStorage, unless the browser's settings forbid it or there is none. */
 export function ownStorage() {
   try {
-    return globalThis.localStorage ?? null;
+    return globalThis.localStorage || null;
   } catch {
     return null;
   }

@@ -81,7 +81,7 @@ export class Reporter {
   make(state, { anew = false } = {}) {
     // Without the server's clock yet the beat gets its `at` later, at the welcome.
     const now = this.#clock.known ? this.#clock.now() : undefined;
-    const lastAt = this.#last?.at ?? 0;
+    const { at: lastAt = 0 } = this.#last || {};
     const ahead = now !== undefined && lastAt - now > AHEAD_MS_MAX;
     if (ahead) this.#newSession();
     const beat = this.#beat(state);

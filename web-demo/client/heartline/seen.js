@@ -18,7 +18,7 @@ export class Seen {
   saw(item) {
     if (!item) return;
     const key = contentKey(item);
-    const at = Math.max(item.at, this.#newest.get(key) ?? 0);
+    const at = Math.max(item.at, this.#newest.get(key) || 0);
     this.#newest.delete(key);
     this.#newest.set(key, at);
     if (this.#newest.size > CONTENTS_MAX) this.#newest.delete(this.#newest.keys().next().value);
@@ -27,6 +27,6 @@ export class Seen {
 
   /** @param {any[]} items */
   newestOf(items) {
-    return Math.max(0, ...items.map(item => this.#newest.get(contentKey(item)) ?? 0));
+    return Math.max(0, ...items.map(item => this.#newest.get(contentKey(item)) || 0));
   }
 }
