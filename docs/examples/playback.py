@@ -3,7 +3,18 @@
 import secrets
 
 AHEAD_MS_MAX = 5_000  # a session whose last `at` is further ahead of the clock cannot go on
+WITHOUT_THRESHOLDS = (2, 3)  # live streams, articles
 MOVED_MS = 5_000  # who has watched so much has not merely let it run
+
+
+def resume_of(beat):
+    """Where the gateway would resume, by the thresholds that it has unless it is told others."""
+    pos, dur = beat["pos"], beat.get("dur")
+    if beat["state"] == "ended":
+        return 0
+    if not dur or beat["kind"] in WITHOUT_THRESHOLDS:
+        return pos
+    return 0 if pos >= 0.9 * dur or (pos < 0.05 * dur and pos < 180_000) else pos
 
 
 def content_of(record):
@@ -89,7 +100,7 @@ class Playback:
             return
         own = self.own_place()
         if own and (not record or (own["at"], int(own["session"])) > (record["at"], int(record["session"]))):
-            record = {**own, "resume": 0 if own["state"] == "ended" else own["pos"]}
+            record = {**own, "resume": resume_of(own)}
         place = record["resume"] if record else 0
         if place and self._moved:
             self._on_offer(record)

@@ -1,6 +1,7 @@
 // `resume`: goes where the viewer was, and replaces no position that it does not know yet.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { resumeOf } from '../../web-demo/client/heartline/beat.js';
 import { Media } from './media.mjs';
 import { Stage, sent, token, until } from './stage.mjs';
 import { MemoryStorage } from './storage.mjs';
@@ -168,16 +169,48 @@ test('what an earlier page held back is where the viewer was; what is stored is 
   const storage = new MemoryStorage();
   const first = resumed(stage.client('10', { storage }));
   first.media.play();
-  for (let second = 0; second < 20; second++) first.media.advance(1);
+  for (let second = 0; second < 40; second++) first.media.advance(1);
   first.media.pause();
   const here = resumed(stage.client('10', { storage }));
   assert.ok(here.client.unanswered > 0);
   here.client.connect();
   await here.playback.place;
-  assert.equal(here.media.currentTime, 20);
+  assert.equal(here.media.currentTime, 40);
   assert.deepEqual(here.offers.map(({ pos }) => pos), [300_000]);
   await answered(here);
-  assert.equal(await position('10'), 20);
+  assert.equal(await position('10'), 40);
+});
+
+test('what an earlier page could not send is finished, or has hardly begun, as it would be for the gateway', async () => {
+  for (const [user, seconds, wanted] of [['18', 570, 0], ['19', 20, 0], ['20', 40, 40]]) {
+    const storage = new MemoryStorage();
+    const first = stage.client(user, { storage });
+    const media = new Media();
+    first.play(media, CONTENT);
+    media.play();
+    media.advance(1);
+    media.seek(seconds);
+    const here = resumed(stage.client(user, { storage }));
+    here.client.connect();
+    assert.equal((await here.playback.place).pos, seconds * 1000);
+    assert.equal(here.media.currentTime, wanted);
+  }
+});
+
+test('beats resume where the gateway says that their records do', async () => {
+  const beats = [];
+  for (const kind of [1, 2, 3, 4]) {
+    for (const dur of [undefined, 0, 1_001, 600_000, 7_200_000]) {
+      for (const share of [0, 0.0245, 0.0255, 0.0499, 0.05, 0.0501, 0.5, 0.8999, 0.9, 0.9001, 1]) {
+        const pos = Math.round(share * (dur || 600_000));
+        const state = beats.length % 10 === 9 ? 'ended' : 'paused';
+        beats.push({ kind, oid: String(beats.length), pos, dur, state, session: '7', watched: 1, at: Date.now() });
+      }
+    }
+  }
+  assert.deepEqual((await stage.ask('21', 'POST', '/v1/beats', { items: beats })).rejected, []);
+  const { records } = await stage.ask('21', 'POST', '/v1/history/get', { items: beats.map(({ kind, oid }) => ({ kind, oid })) });
+  assert.deepEqual(beats.map(resumeOf), records.map(({ resume }) => resume));
 });
 
 test('a start that was left before the position was known is forgotten', async () => {

@@ -2,6 +2,10 @@
 
 import { isId, isKind } from './arguments.js';
 
+/** Live streams and articles resume wherever they were left. */
+const KINDS_WITHOUT_THRESHOLDS = [2, 3];
+const EARLY_MS_MAX = 180_000;
+
 const STATES = ['playing', 'paused', 'seeked', 'ended'];
 
 /**
@@ -61,6 +65,16 @@ export function isNewer(one, other) {
   if (one.at !== other.at) return (one.at || 0) > (other.at || 0);
   const [a, b] = [one.session, other.session];
   return a.length === b.length ? a > b : a.length > b.length;
+}
+
+/**
+ * Where a viewer goes on after a beat that the gateway does not have: as it says of its records, by the thresholds that it
+ * has unless it is told others.
+ * @param {Beat} beat
+ */
+export function resumeOf({ kind, pos, dur, state }) {
+  const share = dur && !KINDS_WITHOUT_THRESHOLDS.includes(kind) ? pos / dur : 0.5;
+  return state === 'ended' || share >= 0.9 || (share < 0.05 && pos < EARLY_MS_MAX) ? 0 : pos;
 }
 
 /** @param {{ kind: number, oid: string }} content */

@@ -5,7 +5,7 @@
  * Also looks after beats that were held for a playback that is over (leftovers.js, which few pages need).
  */
 
-import { contentKey, isNewer } from './beat.js';
+import { contentKey, isNewer, resumeOf } from './beat.js';
 
 const RETRY_MS_FIRST = 1_000;
 const RETRY_MS_MAX = 30_000;
@@ -105,7 +105,7 @@ export class Places {
     if (!own || (record && !isNewer(own, record))) return { record };
     // What was held is newer, but its viewer did not know of the record.
     const unseen = this.#outbox.held.some(beat => beat.session === own.session);
-    return { record: { ...own, at: own.at || 0, resume: own.state === 'ended' ? 0 : own.pos }, other: unseen ? record : null };
+    return { record: { ...own, at: own.at || 0, resume: resumeOf(own) }, other: unseen ? record : null };
   }
 
   async #lookAfter() {
