@@ -139,6 +139,46 @@ test('where HTTP does not work either, nothing is lost, and little is tried', as
   here.disconnect();
 });
 
+// A page around the client. `hides` as when it is put aside, `shows` it again, `leaves` it for good.
+function page() {
+  const document = Object.assign(new EventTarget(), { hidden: false });
+  const window = new EventTarget();
+  Object.assign(globalThis, { document, window });
+  const turn = (hidden) => {
+    document.hidden = hidden;
+    document.dispatchEvent(new Event('visibilitychange'));
+  };
+  return {
+    hides: () => turn(true),
+    shows: () => turn(false),
+    leaves: () => window.dispatchEvent(new Event('pagehide')),
+    forget: () => ['document', 'window'].forEach((name) => delete globalThis[name]),
+  };
+}
+
+test('a page that is hidden or left sends its last beat at once, in a request that outlives it', async () => {
+  const around = page();
+  try {
+    const { client: here, requests } = client('8');
+    const { media } = played(here);
+    await until('the answer', () => here.unanswered === 0);
+    for (const [end, pos] of [['hides', 5_000], ['leaves', 8_000]]) {
+      around.shows();
+      media.advance(3);
+      const before = posts(requests).length;
+      around[end]();
+      const [last, ...more] = posts(requests).slice(before);
+      assert.deepEqual([last.keepalive, last.method, more], [true, 'POST', []]);
+      assert.deepEqual(JSON.parse(last.body).items.map((beat) => [beat.pos, beat.state]), [[pos, 'playing']]);
+      await until('the answer', () => here.unanswered === 0);
+      assert.equal((await stage.stored('8', '100'))[0].pos, pos);
+    }
+    assert.equal(here.transport, 'http');
+  } finally {
+    around.forget();
+  }
+});
+
 test('without fallback only the socket is tried', async () => {
   const { client: here, network, requests } = client('7', { fallback: false });
   played(here);
