@@ -1,4 +1,5 @@
-# The browser SDK in Node, against the real binary; and its package, as it would be published (tests/sdk/package).
+# The browser SDK in Node, against the real binary; and its package, as it would be published (tests/sdk/package), which also
+# plays a stream in headless Chromium.
 . tests/parts/needs.bash
 
 # What judges and uses the package is kept below TOOLS.
@@ -15,9 +16,12 @@ install_package_tools() {
 }
 
 need_node
+need_browser
 need_binary
 one_at_a_time install_package_tools
 ready
 PATH=$(dirname "$NODE"):$PATH bash tests/sdk/package/check.sh "$TOOLS/client-package"
 quiet=(--disable-warning=MODULE_TYPELESS_PACKAGE_JSON --disable-warning=ExperimentalWarning)
+# The browser writes below HOME, whatever it is told.
+export CLIENT_PACKAGE=$TOOLS/client-package HOME=$TMPDIR
 "$NODE" --experimental-websocket "${quiet[@]}" --test tests/sdk/*.test.mjs

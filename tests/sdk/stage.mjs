@@ -15,8 +15,8 @@ export class Stage {
   #scratch = mkdtempSync(join(tmpdir(), 'heartline-sdk-'));
   #clients = [];
 
-  constructor() {
-    this.gateway = new Gateway(process.env.HEARTLINE_BIN, this.#scratch, { HEARTLINE__AUTH__HS256_SECRET: KEY });
+  constructor(settings = {}) {
+    this.gateway = new Gateway(process.env.HEARTLINE_BIN, this.#scratch, { HEARTLINE__AUTH__HS256_SECRET: KEY, ...settings });
   }
 
   async start() {
