@@ -89,6 +89,9 @@ class Client:
         items = [{"kind": int(kind), "oid": oid} for kind, oid in contents]
         await self.ask("delete", lambda: {"items": items, "at": self.time_of_delete(contents)})
 
+    async def clear(self):
+        await self.ask("clear", lambda: {"at": self.time_of_delete(self._seen)})
+
     async def hide(self):
         """The app goes to the background, and may end there."""
         for playback in self.playbacks:
@@ -438,7 +441,7 @@ class Client:
 
     async def flush(self):
         """Sends what is unanswered, the newest first, and keeps it until that is answered."""
-        beats, size = [], 0
+        beats, size = [], len(json.dumps(self._body([])))
         for beat in reversed(self.outbox.sendable()):
             size += len(json.dumps(beat)) + 2
             if size > FLUSH_BYTES_MAX or len(beats) == self.limits["beats"]:
@@ -447,9 +450,8 @@ class Client:
         return not beats or (self.token is not None and await self._post(beats))
 
     async def _post(self, beats):
-        body = {"items": beats, "device": self.device, "flag": self.flag, "connection": self.connection}
         try:
-            answer = await self._request("/v1/beats", body)
+            answer = await self._request("/v1/beats", self._body(beats))
         except (OSError, ValueError):
             return False
         self.clock.rebase(answer["now"])
@@ -460,6 +462,9 @@ class Client:
         for beat in beats:
             self.stored(beat)
         return True
+
+    def _body(self, beats):
+        return {"items": beats, "device": self.device, "flag": self.flag, "connection": self.connection}
 
     async def _request(self, path, body):
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}

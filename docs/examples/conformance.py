@@ -106,6 +106,10 @@ class Device:
         await self._client.get([(str(kind), oid)])  # as a page that shows it
         await self._client.delete([(str(kind), oid)])
 
+    async def clear(self):
+        await self._client.list()
+        await self._client.clear()
+
     def reload(self):
         """The process ends without a word, and another one begins with the same storage."""
         self._client.abort()

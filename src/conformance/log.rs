@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::beat::{Beat, Key};
+use super::number::integer;
 
 #[derive(Clone, Debug)]
 pub struct Seen {
@@ -32,8 +33,16 @@ pub enum What {
     Query(String),
     Pong,
     Closed,
-    /// `method path`, and the body.
-    Request(String, Value),
+    /// `method path`, and the body with its length in bytes.
+    Request(String, Value, usize),
+}
+
+/// A request of `POST /v1/beats`.
+#[derive(Clone, Debug)]
+pub struct Post {
+    pub body: Value,
+    pub beats: Vec<Beat>,
+    pub bytes: usize,
 }
 
 #[derive(Debug, Default)]
@@ -86,10 +95,12 @@ impl Log {
         self.beats().iter().map(Beat::key).collect()
     }
 
-    /// Requests of `POST /v1/beats`, each with its beats.
-    pub fn posts(&self) -> Vec<(&Value, Vec<Beat>)> {
+    /// Requests of `POST /v1/beats`.
+    pub fn posts(&self) -> Vec<Post> {
         let posts = self.0.iter().filter_map(|seen| match &seen.what {
-            What::Request(line, body) if line == "POST /v1/beats" => Some((body, beats(seen, None, &body["items"]))),
+            What::Request(line, body, bytes) if line == "POST /v1/beats" => {
+                Some(Post { body: body.clone(), beats: beats(seen, None, &body["items"]), bytes: *bytes })
+            }
             _ => None,
         });
         posts.collect()
@@ -116,11 +127,25 @@ impl Log {
         welcomed.map(|seen| seen.connection).collect()
     }
 
+    /// The `at` with which something was removed for the first time: by a frame of that operation, or by a request, which may
+    /// be without one.
+    pub fn removed_at(&self, operation: &str, is_request: impl Fn(&str) -> bool) -> Option<Option<u64>> {
+        self.0.iter().find_map(|seen| match &seen.what {
+            What::Frame(frame) => frame.get(operation).map(|body| integer(&body["at"])),
+            What::Request(line, ..) => {
+                let (path, query) = line.split_once('?').unwrap_or((line, ""));
+                let at = query.split('&').find_map(|pair| pair.strip_prefix("at=")?.parse().ok());
+                is_request(path).then_some(at)
+            }
+            _ => None,
+        })
+    }
+
     /// How often it was asked where the viewer was.
     pub fn reads(&self) -> usize {
         let is_read = |seen: &&Seen| match &seen.what {
             What::Frame(frame) => frame.get("get").is_some() || frame.get("list").is_some(),
-            What::Request(line, _) => line.contains("/v1/history"),
+            What::Request(line, ..) => line.contains("/v1/history"),
             _ => false,
         };
         self.0.iter().filter(is_read).count()

@@ -10,11 +10,11 @@ use super::gateway::Gateway;
 use super::log::What;
 use super::number::day;
 
-/// Answers one, and writes it down.
-pub fn answer(gateway: &Gateway, parts: &Parts, body: &Value) -> Answer {
+/// Answers one, and writes it down. `bytes`: the length of its body.
+pub fn answer(gateway: &Gateway, parts: &Parts, body: &Value, bytes: usize) -> Answer {
     let (method, path) = (&parts.method, parts.uri.path());
     let line = parts.uri.path_and_query().map_or(path, http::uri::PathAndQuery::as_str);
-    gateway.see(0, What::Request(format!("{method} {line}"), body.clone()));
+    gateway.see(0, What::Request(format!("{method} {line}"), body.clone(), bytes));
     let content = || path.strip_prefix("/v1/history/").and_then(|rest| rest.split_once('/'));
     match (method, path) {
         (&Method::POST, "/v1/beats") => post(gateway, body),
@@ -32,6 +32,10 @@ pub fn answer(gateway: &Gateway, parts: &Parts, body: &Value) -> Answer {
             Some(record) => respond(StatusCode::OK, &record),
             None => problem(StatusCode::NOT_FOUND, "not_found", "nothing is stored"),
         },
+        (&Method::DELETE, "/v1/history") => {
+            gateway.clear();
+            respond(StatusCode::NO_CONTENT, &Value::Null)
+        }
         (&Method::DELETE, _) => {
             gateway.delete(&items(content()));
             respond(StatusCode::NO_CONTENT, &Value::Null)

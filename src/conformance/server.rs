@@ -88,8 +88,8 @@ async fn operation(request: Request<Incoming>, kit: &Kit) -> Answer {
     let Some(gateway) = token.and_then(|token| kit.gateway(token.user)) else {
         return problem(StatusCode::UNAUTHORIZED, "unauthorized", "bad signature");
     };
-    let body = serde_json::from_slice(&body.to_bytes()).unwrap_or_default();
-    requests::answer(&gateway, &parts, &body)
+    let body = body.to_bytes();
+    requests::answer(&gateway, &parts, &serde_json::from_slice(&body).unwrap_or_default(), body.len())
 }
 
 /// A field of a query. None of those that are used here needs decoding.

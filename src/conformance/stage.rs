@@ -89,7 +89,7 @@ impl Stage {
         self.instruct(json!({"do": "advertise", "ms": milliseconds})).await
     }
 
-    /// `pause`, `reload`, `hide` or `stop`.
+    /// `pause`, `reload`, `hide`, `clear` or `stop`.
     pub async fn does(&mut self, what: &str) -> Played {
         self.instruct(json!({"do": what})).await
     }

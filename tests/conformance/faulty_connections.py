@@ -73,6 +73,12 @@ class EndsQuietly(Client):
         pass
 
 
+@breaks("flush-is-limited")
+class FlushesAll(Client):
+    async def flush(self):
+        return await self._post(self.outbox.sendable()[::-1])
+
+
 @breaks("flushed-beats-are-kept")
 class FlushesAndForgets(Client):
     async def _post(self, beats):

@@ -196,6 +196,12 @@ class DeletesByTheClock(Client):
         return self.clock.now()
 
 
+@breaks("clear-covers-what-is-shown")
+class ClearsByTheClock(Client):
+    async def clear(self):
+        await self.ask("clear", lambda: {"at": self.clock.now()})
+
+
 # Other devices.
 
 

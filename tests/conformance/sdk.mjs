@@ -102,6 +102,11 @@ class Device {
     await this.client.delete({ kind, oid });
   }
 
+  async clear() {
+    await this.client.list();
+    await this.client.clear();
+  }
+
   // The process ends without a word, and another one begins with the same storage.
   reload() {
     this.stop();

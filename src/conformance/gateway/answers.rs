@@ -54,7 +54,7 @@ impl Gateway {
             self.delete(&delete["items"]);
             json!({"seq": seq})
         } else if operation("clear").is_some() {
-            self.state.borrow_mut().records.clear();
+            self.clear();
             json!({"seq": seq})
         } else if let Some(recording) = operation("recording") {
             json!({"seq": seq, "recording": {"paused": recording["paused"]}})
@@ -112,6 +112,10 @@ impl Gateway {
     pub fn delete(&self, items: &Value) {
         let mut state = self.state.borrow_mut();
         items.as_array().into_iter().flatten().for_each(|item| state.records.remove(item));
+    }
+
+    pub fn clear(&self) {
+        self.state.borrow_mut().records.clear();
     }
 
     /// Answers the reads that wait.

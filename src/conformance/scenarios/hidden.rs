@@ -1,9 +1,7 @@
 //! The page is hidden, or the app goes to the background, while beats have no ack.
 
-use serde_json::Value;
-
 use crate::beat::Beat;
-use crate::log::Log;
+use crate::log::{Log, Post};
 use crate::rule::{Fault, Rule};
 use crate::scenario::Scenario;
 use crate::stage::{Played, SOON, Stage};
@@ -33,11 +31,10 @@ async fn play(stage: &mut Stage) -> Played {
     let paused = |log: &Log| log.beats().into_iter().find(|beat| beat.state() == "paused");
     let newest = stage.need("beat of the pause", paused).await?;
     stage.does("hide").await?;
-    let request = |log: &Log| log.posts().first().map(|(body, beats)| ((*body).clone(), beats.clone()));
-    let request = stage.until(SOON, request).await;
+    let request = stage.until(SOON, |log| log.posts().into_iter().next()).await;
     let name = stage.gateway.name(newest.connection);
     let expected = format!("POST /v1/beats with {} and connection {name}", newest.shown());
-    let found = request.as_ref().map_or(Err("none".to_owned()), |(body, beats)| flushed(body, beats, &newest, &name));
+    let found = request.map_or(Err("none".to_owned()), |post| flushed(&post, &newest, &name));
     stage.judge(&FLUSHES, found.map_err(|seen| Fault::new(expected, seen)));
     stage.sleep(200).await;
     let first = stage.cut();
@@ -49,7 +46,7 @@ async fn play(stage: &mut Stage) -> Played {
     Ok(())
 }
 
-fn flushed(body: &Value, beats: &[Beat], newest: &Beat, connection: &str) -> Result<(), String> {
+fn flushed(Post { body, beats, .. }: &Post, newest: &Beat, connection: &str) -> Result<(), String> {
     let has_newest = beats.iter().any(|beat| beat.key() == newest.key());
     let in_order = beats.windows(2).all(|pair| pair[0].at() >= pair[1].at());
     match has_newest && in_order && body["connection"] == connection {

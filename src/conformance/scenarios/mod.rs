@@ -6,6 +6,7 @@ mod answered;
 mod bug;
 mod burst;
 mod changes;
+mod clears;
 mod clock_back;
 mod clock_step;
 mod deletes;
@@ -14,6 +15,7 @@ mod early_beats;
 mod elsewhere;
 mod expiring;
 mod flag;
+mod full_outbox;
 mod half_open;
 mod hidden;
 mod kicked;
@@ -55,8 +57,10 @@ pub const ALL: &[Scenario] = &[
     superseded::SCENARIO,
     own_record::SCENARIO,
     deletes::SCENARIO,
+    clears::SCENARIO,
     flag::SCENARIO,
     hidden::SCENARIO,
+    full_outbox::SCENARIO,
     no_socket::SCENARIO,
     drain::SCENARIO,
     expiring::SCENARIO,

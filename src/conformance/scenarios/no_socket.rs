@@ -54,7 +54,7 @@ async fn play(stage: &mut Stage) -> Played {
 }
 
 fn posted(log: &Log) -> bool {
-    log.posts().iter().any(|(_, beats)| !beats.is_empty())
+    log.posts().iter().any(|post| !post.beats.is_empty())
 }
 
 fn times(log: &Log) -> Vec<u64> {
