@@ -35,6 +35,7 @@ mod operator;
 mod outbox;
 mod peers;
 pub mod rebuild;
+mod redis_certificates;
 mod reload;
 mod rewards;
 pub mod role;
@@ -138,7 +139,8 @@ fn run(
     let grpc = listeners.grpc.take();
     let certificates = tls.iter().chain(grpc.as_ref().and_then(|grpc| grpc.tls.as_ref())).cloned().collect();
     let shutdown = Arc::new(Shutdown::with_lame_duck(config.server.lame_duck, config.server.drain_timeout));
-    let (files_in_use, mut assembly) = (access.files_in_use(certificates), Assembly::new(log));
+    let of_redis = backends.shared.as_ref().and_then(|shared| shared.certificates());
+    let (files_in_use, mut assembly) = (access.files_in_use(certificates, of_redis), Assembly::new(log));
     files_in_use.register(&mut assembly);
     access.register_keys(&mut assembly);
     let opened = Opened { backends, grpc, has_demo };

@@ -29,6 +29,7 @@ use heartline::domain::rewards::memory::estimate;
 use heartline::domain::time::clock;
 use heartline::edge::auth::key::SIGNS_NOTHING;
 use heartline::edge::auth::{Issued, KeptSecretError, SigningKey};
+use heartline::edge::listener::install_crypto_provider;
 use heartline::edge::shutdown::Signals;
 use heartline::model::ids::UserId;
 use heartline::model::shard::Shards;
@@ -40,6 +41,7 @@ use heartline::storage::hot_store::config::Backend;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
+    install_crypto_provider();
     match run(Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -31,7 +31,17 @@ const HOMES: &[(&str, &[&str])] = &[
     ("aws_lc_rs", &["src/edge/auth/*", "src/edge/listener/tls.rs", "src/storage/http/*"]),
     ("ppp", &["src/edge/listener/*"]),
     ("governor", &["src/edge/limits/rates.rs", "src/edge/limits/connection_limiter.rs"]),
-    ("tokio_rustls", &["src/edge/listener/*", "src/edge/connection/stream.rs", "src/storage/http/*"]),
+    (
+        "tokio_rustls",
+        &[
+            "src/edge/listener/*",
+            "src/edge/connection/stream.rs",
+            "src/storage/http/*",
+            // Files and faults: the connections are those of the client library.
+            "src/storage/redis/tls*",
+            "src/storage/redis/wrong_port.rs",
+        ],
+    ),
     ("hickory_resolver", &["src/storage/http/*"]),
     ("redis", &["src/storage/redis/*"]),
     ("rdkafka", &["src/storage/kafka/*"]),

@@ -8,6 +8,7 @@ use super::assembly::Assembly;
 use super::error::StartError;
 use super::files_in_use::FilesInUse;
 use super::keys;
+use super::redis_certificates::RedisCertificates;
 use crate::config::Config;
 use domain::devices::presence::Presence;
 use domain::revocations::Revocations;
@@ -59,7 +60,7 @@ impl Access {
     }
 
     /// The files that a reload reads again, with those of these certificates.
-    pub fn files_in_use(&self, certificates: Vec<Arc<Tls>>) -> Arc<FilesInUse> {
-        FilesInUse::new(self.verifier.clone(), certificates, self.visitors.clone())
+    pub fn files_in_use(&self, certificates: Vec<Arc<Tls>>, redis: Option<Arc<RedisCertificates>>) -> Arc<FilesInUse> {
+        FilesInUse::new(self.verifier.clone(), certificates, redis, self.visitors.clone())
     }
 }

@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use prometheus_client::registry::Registry;
 
 use super::error::StartError;
+use super::redis_certificates::RedisCertificates;
 use crate::telemetry::log_writer::LogWriter;
 use crate::telemetry::metrics;
 use domain::commit_listener::CommitListener;
@@ -34,6 +35,8 @@ pub(super) struct Assembly {
     /// Tasks of the main thread, which run until the process ends.
     pub background: Vec<BoxFuture<'static, ()>>,
     pub threads: Vec<StartThread>,
+    /// Those of a process without sockets, if there are any.
+    pub redis_certificates: Option<Arc<RedisCertificates>>,
     /// Each resolves when the process has to be started again, to the reason. What was received is served before.
     pub ends: Vec<BoxFuture<'static, StartError>>,
 }
@@ -51,6 +54,7 @@ impl Assembly {
             pages: Vec::new(),
             background: Vec::new(),
             threads: Vec::new(),
+            redis_certificates: None,
             ends: Vec::new(),
         }
     }

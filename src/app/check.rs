@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use super::descriptors;
+use super::fleet;
 use super::keys;
 use super::role::Role;
 use crate::config::Config;
@@ -41,6 +42,9 @@ pub fn check(config: &Config, role: Role, is_broken: impl Fn(&str) -> bool) -> F
     };
     if usable(decisive) {
         findings.faults.extend(role.misfit(config));
+    }
+    if usable(&["redis.url", "redis.tls_ca", "redis.tls_cert", "redis.tls_key"]) && role != Role::Job {
+        findings.faults.extend(fleet::fault_of_certificates(config));
     }
     if !role.serves_callers() {
         if usable(&["admin.listen"]) {

@@ -12,6 +12,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::assembly::Assembly;
+use super::redis_certificates::{self, RedisCertificates};
 use domain::time::clock;
 use edge::auth::Verifier;
 use edge::control::reload::Reread;
@@ -25,6 +26,7 @@ pub(super) struct FilesInUse {
     verifier: Arc<Verifier>,
     /// One for each listener that has one.
     certificates: Vec<Arc<Tls>>,
+    redis: Option<Arc<RedisCertificates>>,
     visitors: Arc<VisitorClasses>,
     /// Why the last reload left something as it was.
     failed: Mutex<BTreeMap<&'static str, String>>,
@@ -45,9 +47,14 @@ struct What {
 }
 
 impl FilesInUse {
-    pub fn new(verifier: Arc<Verifier>, certificates: Vec<Arc<Tls>>, visitors: Arc<VisitorClasses>) -> Arc<Self> {
+    pub fn new(
+        verifier: Arc<Verifier>,
+        certificates: Vec<Arc<Tls>>,
+        redis: Option<Arc<RedisCertificates>>,
+        visitors: Arc<VisitorClasses>,
+    ) -> Arc<Self> {
         warn_of_invalid(&certificates);
-        Arc::new(FilesInUse { verifier, certificates, visitors, failed: Mutex::default() })
+        Arc::new(FilesInUse { verifier, certificates, redis, visitors, failed: Mutex::default() })
     }
 
     /// Shows in the probes and the metrics what it has found.
@@ -82,6 +89,7 @@ impl FilesInUse {
             }
         }
         warn_of_invalid(&self.certificates);
+        all.extend(self.redis.iter().map(|redis| redis.read_again()));
         match self.visitors.reload() {
             Some(Ok(())) => {
                 tracing::info!(event = "country_file_reloaded", "country file reloaded");
@@ -108,7 +116,8 @@ impl FilesInUse {
 
     fn degraded(&self) -> Vec<String> {
         let invalid = self.certificates.iter().filter_map(|tls| tls.invalid(clock::wall()));
-        self.failed.lock().values().cloned().chain(invalid).collect()
+        let of_redis = self.redis.iter().filter_map(|redis| redis.degraded());
+        self.failed.lock().values().cloned().chain(of_redis).chain(invalid).collect()
     }
 }
 
@@ -140,6 +149,10 @@ impl Collector for FileGauges {
         for what in [KEYS, COUNTRY_FILE].into_iter().chain(certificates) {
             let failed = ConstGauge::new(i64::from(files.failed.lock().contains_key(what)));
             failed.encode(family.encode_family(&What { what })?)?;
+        }
+        if let Some(redis) = &files.redis {
+            let failed = ConstGauge::new(i64::from(redis.has_failed()));
+            failed.encode(family.encode_family(&What { what: redis_certificates::WHAT })?)?;
         }
         if files.certificates.is_empty() {
             return Ok(());

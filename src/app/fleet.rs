@@ -17,6 +17,7 @@ pub(super) mod storeless;
 use std::sync::Arc;
 
 use super::error::{LookError, StartError};
+use super::redis_certificates::RedisCertificates;
 use crate::config::Config;
 use domain::time::clock;
 use model::ids::UserId;
@@ -27,6 +28,7 @@ use storage::event_bus::source::EventSource;
 use storage::event_bus::{EventBus, EventTopic};
 use storage::history_store::HistoryStore;
 use storage::hot_store::HotStore;
+use storage::hot_store::config::Backend;
 use storage::hot_store::trim_users::TrimUsers;
 use storage::owner_queues::OwnerQueues;
 use storage_cassandra::{CassandraStore, Schema};
@@ -41,6 +43,17 @@ pub(super) use statistics::Statistics;
 /// Prepares an empty Redis for a deployment, and tells what was done.
 pub fn prepare(config: &Config) -> Result<String, StartError> {
     Ok(prepare::prepare(&config.redis)?.to_string())
+}
+
+/// What is wrong with the files of TLS to Redis, if it is used.
+pub(super) fn fault_of_certificates(config: &Config) -> Option<String> {
+    (config.store.hot_store == Backend::Redis).then(|| storage_redis::fault_of_files(&config.redis)).flatten()
+}
+
+/// The certificates of TLS to this Redis, if they are in files.
+fn certificates(redis: &Redis) -> Option<Arc<RedisCertificates>> {
+    let of_redis = redis.clone();
+    redis.has_certificates().then(|| RedisCertificates::new(Box::new(move || of_redis.reload_certificates())))
 }
 
 /// The hot store of a command that only reads.

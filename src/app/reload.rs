@@ -13,10 +13,12 @@ use tokio::time::sleep;
 
 use super::assembly::Assembly;
 use super::files_in_use::FilesInUse;
+use super::redis_certificates::RedisCertificates;
 use super::spawn::{runtime, spawn};
 use crate::config::Config;
 use edge::control::reload::{self, Reread};
 use edge::shutdown::Stop;
+use storage::hot_store::config::Backend as HotStore;
 
 /// A file that is being written is read when it has been still for so long.
 const STILL: Duration = Duration::from_secs(1);
@@ -39,7 +41,7 @@ struct Mark {
 /// Reads all of it again. What cannot be used stays as it was.
 pub(super) struct Reload {
     files: Mutex<Files>,
-    in_use: Arc<FilesInUse>,
+    read: Box<dyn Fn() -> Vec<Reread> + Send + Sync>,
 }
 
 impl Files {
@@ -51,8 +53,20 @@ impl Files {
             paths.extend(tls.clients.map(|clients| clients.authorities));
         }
         paths.extend(config.live.geoip().map(PathBuf::from));
+        paths.extend(of_redis(config));
         Files { seen: marks(&paths), paths }
     }
+
+    /// Those of connections to Redis alone.
+    pub fn of_redis(config: &Config) -> Self {
+        let paths: Vec<_> = of_redis(config).collect();
+        Files { seen: marks(&paths), paths }
+    }
+}
+
+fn of_redis(config: &Config) -> impl Iterator<Item = PathBuf> {
+    let is_used = config.store.hot_store == HotStore::Redis;
+    config.redis.tls_files().filter(move |_| is_used).map(PathBuf::from)
 }
 
 impl Reload {
@@ -60,7 +74,7 @@ impl Reload {
         // Kept to the end, so that one goes after the other.
         let mut files = self.files.lock();
         files.seen = marks(&files.paths);
-        self.in_use.read_again()
+        (self.read)()
     }
 
     /// Whether a file is not what was last read.
@@ -103,19 +117,36 @@ pub(super) fn build(
     stop: Stop,
     assembly: &mut Assembly,
 ) -> Box<dyn Fn() + Send + Sync> {
-    let (every, is_watched) = (config.server.watch_files, !files.paths.is_empty());
-    let reload = Arc::new(Reload { files: Mutex::new(files), in_use });
+    let is_watched = !files.paths.is_empty();
+    let reload = Arc::new(Reload { files: Mutex::new(files), read: Box::new(move || in_use.read_again()) });
     let asked = reload.clone();
     assembly.serve_control(reload::routes(Arc::new(move || asked.now())));
-    if is_watched && !every.is_zero() {
+    let every = config.server.watch_files;
+    if is_watched {
         let watched = reload.clone();
         assembly.threads.push(Box::new(move || watch(watched, every, stop).map(|()| None)));
     }
     Box::new(move || drop(reload.now()))
 }
 
+/// The same for a process that reads nothing again but its certificates for Redis. The watch begins at once.
+pub(super) fn of_redis_alone(
+    config: &Config,
+    files: Files,
+    certificates: Arc<RedisCertificates>,
+    stop: Stop,
+) -> io::Result<Box<dyn Fn() + Send + Sync>> {
+    let read = Box::new(move || vec![certificates.read_again()]);
+    let reload = Arc::new(Reload { files: Mutex::new(files), read });
+    watch(reload.clone(), config.server.watch_files, stop)?;
+    Ok(Box::new(move || drop(reload.now())))
+}
+
 /// On a thread of its own: a volume that hangs holds nothing else up.
 fn watch(reload: Arc<Reload>, every: Duration, stop: Stop) -> io::Result<()> {
+    if every.is_zero() {
+        return Ok(());
+    }
     let runtime = runtime()?;
     spawn("files", move || {
         runtime.block_on(async {

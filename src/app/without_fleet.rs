@@ -10,6 +10,7 @@ use super::common::Common;
 use super::counters::Derived;
 use super::error::{LookError, StartError};
 use super::hot::Hot;
+use super::redis_certificates::RedisCertificates;
 use crate::config::Config;
 use domain::cold::ColdReader;
 use domain::counters::config::CountersConfig;
@@ -32,12 +33,20 @@ pub(super) enum Shared {}
 /// Has no value: the embedded store counts by itself.
 pub(super) enum Statistics {}
 
+pub(super) fn fault_of_certificates(_: &Config) -> Option<String> {
+    None
+}
+
 fn not_built<T>() -> Result<T, StartError> {
     Err(StartError::Misfit("this build has no drivers of other servers; build with --features fleet".to_owned()))
 }
 
 impl Shared {
     pub fn revocations(&self) -> Box<dyn RevocationList> {
+        match *self {}
+    }
+
+    pub fn certificates(&self) -> Option<Arc<RedisCertificates>> {
         match *self {}
     }
 

@@ -67,7 +67,7 @@ async fn history_services_and_cascades_compare_what_they_use() {
 
 /// A cascade stores the settings that it uses, and does not know how users are named.
 #[tokio::test]
-#[ignore = "needs Redis: tests/run gateway-redis"]
+#[ignore = "needs Redis: tests/run services"]
 async fn a_cascade_may_start_before_the_first_gateway() {
     // Kafka is not asked before.
     let bus = [("events.event_bus", "kafka"), ("kafka.brokers", r#"["127.0.0.1:1"]"#)];

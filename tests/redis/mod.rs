@@ -8,10 +8,12 @@ mod channel;
 mod cluster;
 mod deployment;
 mod faults;
+mod managed;
 mod revocations;
 mod sentinel;
 mod server;
 mod settings;
+mod tls;
 
 use std::time::{Duration, Instant};
 

@@ -9,6 +9,7 @@ use super::super::role::Role;
 use super::super::spawn::runtime;
 use super::super::subscribers::{CascadeThread, Parts, bounds};
 use super::agreed;
+use super::certificates;
 use super::event_source;
 use super::sockless;
 use crate::config::Config;
@@ -34,6 +35,7 @@ pub(in super::super) fn serve(
         runtime().map_err(StartError::Process)?.block_on(agreed::agree(&settings, accept_settings))?;
         assembly.ends.push(agreed::overruled(&settings));
         redis.register(assembly.metrics());
+        assembly.redis_certificates = certificates(&redis);
         let clock = Arc::new(Clock::starting_at(0, config.store.clock_step_max));
         let of_redis = redis.clone();
         let time = move || -> Answer<Option<u64>> {

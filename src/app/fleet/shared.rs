@@ -8,8 +8,10 @@ use super::super::common::Common;
 use super::super::counters::Direct;
 use super::super::error::StartError;
 use super::super::hot::{Hot, require_subjects};
+use super::super::redis_certificates::RedisCertificates;
 use super::super::subscribers::bounds;
 use super::agreed::{agree, overruled};
+use super::certificates;
 use super::history_packs;
 use super::history_trim;
 use crate::config::Config;
@@ -51,6 +53,11 @@ impl Shared {
     /// The queues of subscribers.
     pub fn queues(&self, settings: &SubscribersConfig) -> Arc<dyn OwnerQueues> {
         Arc::new(RedisQueues::new(self.redis.clone(), bounds(settings)))
+    }
+
+    /// What a reload reads again.
+    pub fn certificates(&self) -> Option<Arc<RedisCertificates>> {
+        certificates(&self.redis)
     }
 
     /// The reader of records that have left the hot store; `None` without a history store.

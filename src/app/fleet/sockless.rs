@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 
 use super::super::assembly::Assembly;
 use super::super::error::StartError;
+use super::super::reload::{self, Files};
 use super::super::role::Role;
 use super::super::spawn::{runtime, spawn};
 use super::super::{announcement, descriptors, ends, operator};
@@ -31,9 +32,17 @@ pub(super) fn serve<P>(
     let listener = StartError::binding("admin.listen", address, bind_one(address))?;
     let admin = StartError::address(&listener)?;
     let shutdown = Arc::new(Shutdown::new(config.server.drain_timeout));
-    let (mut assembly, stop) = (Assembly::new(log), shutdown.stop());
+    let (mut assembly, stop, files) = (Assembly::new(log), shutdown.stop(), Files::of_redis(config));
     let part = open(&mut assembly)?;
-    signals.lead(&shutdown, || {});
+    let reload = match assembly.redis_certificates.take() {
+        Some(certificates) => {
+            let of_probes = certificates.clone();
+            assembly.degraded.push(Box::new(move || of_probes.degraded().into_iter().collect()));
+            reload::of_redis_alone(config, files, certificates, stop.clone()).map_err(StartError::Process)?
+        }
+        None => Box::new(|| {}),
+    };
+    signals.lead(&shutdown, reload);
     let Assembly { registry, degraded, ends, .. } = assembly;
     let router = router(SocklessAdmin { stop: stop.clone(), degraded, registry });
     let nothing = std::future::ready(());

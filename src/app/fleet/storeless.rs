@@ -60,7 +60,7 @@ pub(in super::super) fn serve(
     let listeners = Listeners::bind(config, role, probes)?;
     let shutdown = Arc::new(Shutdown::with_lame_duck(config.server.lame_duck, config.server.drain_timeout));
     let certificates = tls.iter().cloned().collect();
-    let (files_in_use, mut assembly) = (access.files_in_use(certificates), Assembly::new(log));
+    let (files_in_use, mut assembly) = (access.files_in_use(certificates, None), Assembly::new(log));
     files_in_use.register(&mut assembly);
     access.register_keys(&mut assembly);
 

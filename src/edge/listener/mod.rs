@@ -37,7 +37,7 @@ use acceptor::Acceptor;
 pub use acceptor::ListenerContext;
 pub use http_timer::HttpTimeouts;
 pub use proxies::Proxies;
-pub use tls::{Tls, TlsError};
+pub use tls::{Tls, TlsError, install_crypto_provider};
 pub use validity::Validity;
 
 /// Connections that the kernel keeps for us until they are accepted.

@@ -31,6 +31,12 @@ pub enum TlsError {
     Authority(&'static str, VerifierBuilderError),
 }
 
+/// The one provider of cryptography of this process, also for client libraries that do not name one. To be called at the
+/// start; later calls change nothing.
+pub fn install_crypto_provider() {
+    let _ = aws_lc_rs::default_provider().install_default();
+}
+
 /// Shared by all threads.
 pub struct Tls {
     files: TlsFiles,

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::address::Address;
 use super::append_only_file::AppendOnlyFile;
 use super::refused::RefusalCause;
-use super::target::{Address, Kind};
+use super::target::{Kind, Target};
 use storage::config::redis::Durability;
 
 /// The oldest version on which the scripts were tried.
@@ -40,8 +41,17 @@ pub(super) fn asked() -> impl Iterator<Item = &'static str> {
 pub(super) struct Server {
     /// The lines of `INFO`.
     pub info: HashMap<String, String>,
-    /// The answer to `CONFIG GET`; or why there is none.
-    pub config: Result<HashMap<String, String>, String>,
+    pub config: Settings,
+}
+
+/// The answer to `CONFIG GET`.
+#[derive(Clone, Debug)]
+pub(super) enum Settings {
+    Told(HashMap<String, String>),
+    /// Why it is not answered.
+    Refused(String),
+    /// They are those of the server's provider.
+    NotAsked,
 }
 
 /// Warnings about a server that may be used.
@@ -61,24 +71,26 @@ impl Server {
         self.info.get(name).map_or("", String::as_str)
     }
 
-    /// Whether a gateway that wants this kind may use it. `before`: its append-only file when it was last in force.
+    /// Whether a gateway of this target may use it. `before`: its append-only file when it was last in force.
     pub fn judge(
         &self,
         address: &Address,
-        kind: &Kind,
+        target: &Target,
         durability: Durability,
         before: Option<&AppendOnlyFile>,
     ) -> Result<Advice, RefusalCause> {
-        self.present(address, kind)?;
+        self.present(address, target)?;
         let mut unfit = Vec::new();
-        unfit.extend(self.kind(address, *kind == Kind::Cluster));
-        unfit.extend(self.eviction(address));
+        unfit.extend(self.kind(address, target));
+        unfit.extend(self.eviction(address, target));
         let (loses, wasteful) = match &self.config {
-            Ok(config) => (durable(address, config), encoded(address, config)),
-            Err(why) => (
+            Settings::Told(config) => (durable(address, target, config), encoded(address, target, config)),
+            Settings::NotAsked => Default::default(),
+            Settings::Refused(why) => (
                 vec![format!(
                     "{address} does not answer CONFIG GET ({why}), so it is unknown whether acked beats are durable: \
-                     allow it (ACL SETUSER … +config|get), or set redis.durability to \"relaxed\""
+                     allow it (ACL SETUSER … +config|get); if it is a service that does not allow it, set redis.durability \
+                     to \"managed\"; or to \"relaxed\""
                 )],
                 Vec::new(),
             ),
@@ -90,6 +102,7 @@ impl Server {
                 let line = |line| format!("redis.durability is \"relaxed\": acked beats may be lost; {line}");
                 warnings.extend(loses.into_iter().map(line));
             }
+            Durability::Managed => {}
         }
         if !unfit.is_empty() {
             return Err(RefusalCause::Unfit(unfit));
@@ -99,8 +112,8 @@ impl Server {
             let reason = not_in_force(address, &file);
             match durability {
                 Durability::Strict => return Err(RefusalCause::Rewriting(reason)),
-                Durability::Relaxed if file.enabled() => warnings.push(reason),
-                Durability::Relaxed => {}
+                Durability::Relaxed | Durability::Managed if file.enabled() => warnings.push(reason),
+                Durability::Relaxed | Durability::Managed => {}
             }
         } else if file.failed() {
             warnings.push(format!(
@@ -110,17 +123,44 @@ impl Server {
         Ok(Advice { warnings })
     }
 
+    /// What an ack means on a server of a provider, as far as `INFO` says.
+    pub fn promises(&self, address: &Address) -> String {
+        let file = match self.field("aof_enabled") {
+            "1" => "it has an append-only file; whether it syncs each write before it answers is not known",
+            "0" => "it has no append-only file",
+            _ => "whether it has an append-only file is not known (INFO)",
+        };
+        let replicas = match self.field("connected_slaves") {
+            "" => "whether it has replicas is not known (INFO)".to_owned(),
+            "0" => "it has no replica".to_owned(),
+            count => format!("{count} replicas follow it, and an ack does not wait for them"),
+        };
+        let eviction = match self.field("maxmemory_policy") {
+            "" => "; whether it evicts keys is not known (INFO): set maxmemory-policy to noeviction",
+            _ => "",
+        };
+        format!(
+            "an ack means that {address} has answered the write: what survives a failure is what its provider promises; \
+             {file}; {replicas}{eviction}"
+        )
+    }
+
     /// Whether it is a master and has its data.
-    fn present(&self, address: &Address, kind: &Kind) -> Result<(), RefusalCause> {
+    fn present(&self, address: &Address, target: &Target) -> Result<(), RefusalCause> {
         if self.field("loading") == "1" || self.field("async_loading") == "1" {
             return Err(RefusalCause::Away(format!("{address} is loading its data")));
         }
         let (master, port) = (self.field("master_host"), self.field("master_port"));
-        match (self.field("role"), kind) {
+        match (self.field("role"), &target.kind) {
             ("master", _) => Ok(()),
-            (_, Kind::Server) => Err(RefusalCause::unfit(format!(
-                "{address} is a replica; set redis.url to its master, redis://{master}:{port}, or to their Sentinels"
-            ))),
+            // Its provider does not say.
+            ("", _) if matches!(self.config, Settings::NotAsked) => Ok(()),
+            (_, Kind::Server) => {
+                let url = target.url(&Kind::Server, &Address::new(master, port.parse().unwrap_or_default()));
+                Err(RefusalCause::unfit(format!(
+                    "{address} is a replica; set redis.url to its master, {url}, or to their Sentinels"
+                )))
+            }
             // It was the master, or will be. Its name comes from a server that will soon name another.
             (_, Kind::Cluster | Kind::Sentinel { .. }) => {
                 Err(RefusalCause::Away(format!("{address} is a replica of {master}:{port}")))
@@ -128,33 +168,50 @@ impl Server {
         }
     }
 
-    fn kind(&self, address: &Address, in_cluster: bool) -> Option<String> {
+    fn kind(&self, address: &Address, target: &Target) -> Option<String> {
         let version = self.field("redis_version");
+        if version.is_empty() && matches!(self.config, Settings::NotAsked) {
+            return None;
+        }
         let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
         let (major, minor) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
         if (major, minor) < VERSION_MIN {
             let (major, minor) = VERSION_MIN;
             return Some(format!("{address} is Redis {version:?}; use {major}.{minor} or newer"));
         }
-        match (in_cluster, self.field("cluster_enabled") == "1") {
-            (true, false) => Some(format!("{address} is not a cluster node; set redis.url to redis://{address}")),
-            (false, true) => Some(format!("{address} is a cluster node; set redis.url to redis-cluster://{address}")),
-            _ => None,
+        let url = |kind| target.url(&kind, address);
+        match (target.kind == Kind::Cluster, self.field("cluster_enabled")) {
+            // CLUSTER SLOTS has been answered, and its provider does not say more.
+            (true, "") if matches!(self.config, Settings::NotAsked) => None,
+            (true, "1") => None,
+            (true, _) => Some(format!("{address} is not a cluster node; set redis.url to {}", url(Kind::Server))),
+            (false, "1") => Some(format!("{address} is a cluster node; set redis.url to {}", url(Kind::Cluster))),
+            (false, _) => None,
         }
     }
 
     /// From `INFO`, which no access list forbids.
-    fn eviction(&self, address: &Address) -> Option<String> {
+    fn eviction(&self, address: &Address, target: &Target) -> Option<String> {
+        const LOSS: &str = "at maxmemory it would forget users";
         let (limit, policy) = (self.field("maxmemory"), self.field("maxmemory_policy"));
         let evicts = limit != "0" && policy != "noeviction";
-        evicts.then(|| wrong(address, "maxmemory-policy", policy, "noeviction", "at maxmemory it would forget users"))
+        match self.config {
+            Settings::NotAsked if policy.is_empty() => None,
+            Settings::NotAsked => evicts.then(|| {
+                format!(
+                    "{address} has maxmemory-policy {policy:?}: {LOSS}; set it to noeviction where its provider has this \
+                     setting (a parameter group, the settings of the service)"
+                )
+            }),
+            _ => evicts.then(|| wrong(address, target, "maxmemory-policy", policy, "noeviction", LOSS)),
+        }
     }
 }
 
-fn durable(address: &Address, config: &HashMap<String, String>) -> Vec<String> {
+fn durable(address: &Address, target: &Target, config: &HashMap<String, String>) -> Vec<String> {
     let differs = |(name, wanted, loss): &(&str, &str, &str)| {
         let found = config.get(*name).map_or("", String::as_str);
-        (found != *wanted).then(|| wrong(address, name, found, wanted, loss))
+        (found != *wanted).then(|| wrong(address, target, name, found, wanted, loss))
     };
     DURABLE.iter().filter_map(differs).collect()
 }
@@ -167,20 +224,21 @@ fn not_in_force(address: &Address, file: &AppendOnlyFile) -> String {
     )
 }
 
-fn encoded(address: &Address, config: &HashMap<String, String>) -> Vec<String> {
+fn encoded(address: &Address, target: &Target, config: &HashMap<String, String>) -> Vec<String> {
     let less = |(name, least): &(&str, u64)| {
         let found = config.get(*name).map_or("", String::as_str);
         let enough = found.parse::<u64>().is_ok_and(|found| found >= *least);
-        (!enough).then(|| wrong(address, name, found, &least.to_string(), "it takes several times the memory"))
+        (!enough).then(|| wrong(address, target, name, found, &least.to_string(), "it takes several times the memory"))
     };
     ENCODINGS.iter().filter_map(less).collect()
 }
 
 /// A refusal with the commands that fix the setting at once, and for good.
-fn wrong(address: &Address, name: &str, found: &str, wanted: &str, loss: &str) -> String {
+fn wrong(address: &Address, target: &Target, name: &str, found: &str, wanted: &str, loss: &str) -> String {
     let Address { host, port } = address;
+    let tls = if target.encrypted { " --tls" } else { "" };
     format!(
-        "{address} has {name} {found:?}: {loss}; run: redis-cli -h {host} -p {port} CONFIG SET {name} {wanted}; and \
+        "{address} has {name} {found:?}: {loss}; run: redis-cli{tls} -h {host} -p {port} CONFIG SET {name} {wanted}; and \
          write into its redis.conf: {name} {wanted}"
     )
 }

@@ -1,18 +1,22 @@
 //! One connection to a server, and the state that the server reports.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use ::redis::aio::{AsyncPushSender, MultiplexedConnection};
 use ::redis::{
-    AsyncConnectionConfig, Client, ErrorKind, Pipeline, ProtocolVersion, RedisError, ServerError, ServerErrorKind,
-    Value, cmd, from_redis_value,
+    AsyncConnectionConfig, Client, ConnectionInfo, ErrorKind, Pipeline, ProtocolVersion, RedisError, ServerError,
+    ServerErrorKind, Value, cmd, from_redis_value,
 };
 
-use super::check::{self, Server};
+use super::address::Address;
+use super::check::{self, Server, Settings};
 use super::deployment::{self, Mark};
 use super::refused::RefusalCause;
-use super::target::{Address, Target};
+use super::target::Target;
+use super::{tls_fault, wrong_port};
 use model::shard::Shard;
+use storage::config::redis::Durability;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// A server without an answer for so long counts as away, and the connection is closed, so that the requests that wait
@@ -27,8 +31,7 @@ const WRITE_BYTES: usize = 64 * 1024;
 
 /// Connects to one of the target's servers. Must run on the runtime that drives the connection.
 pub(super) async fn server(target: &Target, address: &Address) -> Result<MultiplexedConnection, RefusalCause> {
-    let info = target.server(address).map_err(|error| trouble(address, &error))?;
-    open(Client::open(info), address, config()).await
+    open(target, address, target.server(address), config()).await
 }
 
 /// Connects to one of the target's servers to be told of what is published.
@@ -37,15 +40,16 @@ pub(super) async fn listener(
     address: &Address,
     pushes: impl AsyncPushSender,
 ) -> Result<MultiplexedConnection, RefusalCause> {
-    let info = target.server(address).map_err(|error| trouble(address, &error))?;
-    let login = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-    open(Client::open(info.set_redis_settings(login)), address, config().set_push_sender(pushes)).await
+    let info = target.server(address).map(|info| {
+        let login = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
+        info.set_redis_settings(login)
+    });
+    open(target, address, info, config().set_push_sender(pushes)).await
 }
 
-/// Connects to a Sentinel.
-pub(super) async fn sentinel(address: &Address) -> Result<MultiplexedConnection, RefusalCause> {
-    let info = address.info().map_err(|error| trouble(address, &error))?;
-    open(Client::open(info), address, config()).await
+/// Connects to a Sentinel of the target.
+pub(super) async fn sentinel(target: &Target, address: &Address) -> Result<MultiplexedConnection, RefusalCause> {
+    open(target, address, target.sentinel(address), config()).await
 }
 
 fn config() -> AsyncConnectionConfig {
@@ -57,14 +61,36 @@ fn config() -> AsyncConnectionConfig {
 }
 
 async fn open(
-    client: Result<Client, RedisError>,
+    target: &Target,
     address: &Address,
+    info: Result<ConnectionInfo, RedisError>,
     config: AsyncConnectionConfig,
 ) -> Result<MultiplexedConnection, RefusalCause> {
-    let connected = async { client?.get_multiplexed_async_connection_with_config(&config).await };
-    let mut connection = connected.await.map_err(|error| trouble(address, &error))?;
-    name(&mut connection, CLIENT_NAME).await;
-    Ok(connection)
+    let connected = async { Client::open(info?)?.get_multiplexed_async_connection_with_config(&config).await };
+    match connected.await {
+        Ok(mut connection) => {
+            name(&mut connection, CLIENT_NAME).await;
+            Ok(connection)
+        }
+        Err(error) => Err(unopened(target, address, &error).await),
+    }
+}
+
+/// The reason why there is no connection, in plain words.
+async fn unopened(target: &Target, address: &Address, error: &RedisError) -> RefusalCause {
+    let (trouble, said) = (trouble(address, error), text(error));
+    if matches!(trouble, RefusalCause::Unfit(_)) {
+        return trouble;
+    }
+    let fault = target.tls.as_ref().and_then(|tls| tls_fault::told(address, tls, &said));
+    if let Some(line) = fault {
+        return RefusalCause::unfit(line);
+    }
+    let other = match &target.tls {
+        Some(_) => wrong_port::is_plain(address, error).await,
+        None => wrong_port::is_encrypted(address, error).await,
+    };
+    other.map_or(trouble, RefusalCause::unfit)
 }
 
 /// Names the connection. A server that does not allow it serves as well.
@@ -76,8 +102,8 @@ pub(super) async fn name(connection: &mut MultiplexedConnection, name: &str) {
 pub(super) fn trouble(address: &Address, error: &RedisError) -> RefusalCause {
     let credentials = || {
         RefusalCause::unfit(format!(
-            "{address} does not let this user in ({}); set the user and the password in redis.url, or allow him what is \
-             missing",
+            "{address} does not let this user in ({}); set the user and the password in redis.url, or allow the user what \
+             is missing",
             text(error)
         ))
     };
@@ -108,20 +134,42 @@ pub(super) async fn send(
     }
 }
 
-/// Reads the state and the settings of the server.
-pub(super) async fn look(connection: &mut MultiplexedConnection, address: &Address) -> Result<Server, RefusalCause> {
+/// Reads the state of the server, and its settings unless they are its provider's.
+pub(super) async fn look(
+    connection: &mut MultiplexedConnection,
+    address: &Address,
+    durability: Durability,
+) -> Result<Server, RefusalCause> {
     let away = |error: RedisError| trouble(address, &error);
+    if durability == Durability::Managed {
+        let info = as_far_as_it_says(connection).await.map_err(away)?;
+        return Ok(Server { info, config: Settings::NotAsked });
+    }
     let mut ask = cmd("INFO");
     ask.arg(&check::SECTIONS);
     let info: String = ask.query_async(connection).await.map_err(away)?;
     let mut get = cmd("CONFIG");
     get.arg("GET").arg(check::asked().collect::<Vec<_>>());
     let config = match get.query_async(connection).await {
-        Ok(config) => Ok(config),
+        Ok(config) => Settings::Told(config),
         Err(error) if error.is_io_error() => return Err(away(error)),
-        Err(error) => Err(text(&error)),
+        Err(error) => Settings::Refused(text(&error)),
     };
     Ok(Server { info: Server::info(&info), config })
+}
+
+/// The lines of `INFO` of a provider's server. It may know no sections, or not allow the command: then there are none.
+async fn as_far_as_it_says(connection: &mut MultiplexedConnection) -> Result<HashMap<String, String>, RedisError> {
+    for sections in [&check::SECTIONS[..], &[]] {
+        let mut ask = cmd("INFO");
+        ask.arg(sections);
+        match ask.query_async::<String>(connection).await {
+            Ok(info) => return Ok(Server::info(&info)),
+            Err(error) if error.is_io_error() => return Err(error),
+            Err(_) => {}
+        }
+    }
+    Ok(HashMap::new())
 }
 
 /// The deployment keys of these shards. Shards that are on another node by now, or on their way there, are left out:

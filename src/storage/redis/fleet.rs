@@ -165,6 +165,8 @@ impl Keepers {
             match topology::discover(&self.fleet.terms.target, known.collect()).await {
                 Ok(masters) if masters[..] == self.fleet.terms.masters()[..] => {}
                 Ok(masters) => self.adopt(masters, Vec::new()),
+                // No node says so: their connections may be open, and the next failover would not be followed.
+                Err(RefusalCause::Unfit(lines)) => self.fleet.terms.advise(lines),
                 // Its nodes say so themselves.
                 Err(trouble) => tracing::debug!(reason = trouble.text(), "cannot read the cluster topology"),
             }

@@ -11,6 +11,7 @@
 //! them on one node. This module knows the node of each shard and decides which requests are sent again; the client
 //! library does neither.
 
+mod address;
 mod append_only_file;
 mod check;
 pub mod checked;
@@ -41,9 +42,12 @@ pub mod sums;
 mod swap;
 mod target;
 mod terms;
+mod tls;
+mod tls_fault;
 mod topology;
 pub mod value;
 pub mod views;
+mod wrong_port;
 
 use std::sync::Arc;
 use std::thread;
@@ -67,8 +71,8 @@ pub use request::{Call, Reply, Request};
 use storage::config::redis::RedisConfig;
 use storage::store_error::StoreError;
 pub use swap::{Swap, Swapped};
-pub use target::mistake;
 use target::{Kind, Target};
+pub use target::{fault_of_files, is_encrypted, mistake};
 use terms::Terms;
 
 /// The hash tag that all keys of a shard carry.
@@ -127,7 +131,7 @@ impl Redis {
     /// Connects, and checks what was found. Blocks for some seconds if there is no server. The connections live on a
     /// thread of their own, for as long as there is a handle, and are opened again when they are lost.
     pub fn open(config: &RedisConfig) -> Result<Redis, RedisRefused> {
-        let target = Target::parse(config.url.expose()).map_err(RedisRefused::Url)?;
+        let target = Target::open(config)?;
         let fleet = Arc::new(Fleet::new(Terms::new(target, config.durability)));
         let runtime = Builder::new_current_thread().enable_all().build().map_err(RedisRefused::Process)?;
         let handle = runtime.handle().clone();
@@ -176,6 +180,16 @@ impl Redis {
 
     pub fn register(&self, registry: &mut Registry) {
         self.shared.fleet.terms.metrics.register(registry);
+    }
+
+    /// Whether files of TLS are used, which can be read again.
+    pub fn has_certificates(&self) -> bool {
+        self.shared.fleet.terms.target.tls.as_ref().is_some_and(|tls| tls.has_files())
+    }
+
+    /// Reads these files again: new connections use them, or the former ones if these cannot be used.
+    pub fn reload_certificates(&self) -> Result<(), String> {
+        self.shared.fleet.terms.target.tls.as_ref().map_or(Ok(()), |tls| tls.reload())
     }
 
     /// Whether one script may touch keys of several shards: not in a Cluster, where they are of several slots.

@@ -14,12 +14,12 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::sleep;
 
+use super::address::Address;
 use super::deployment;
 use super::dial;
 use super::probe;
 use super::refused::RefusalCause;
 use super::swap;
-use super::target::Address;
 use super::terms::Terms;
 use model::backoff::Backoff;
 use model::shard::Shard;

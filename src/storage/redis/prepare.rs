@@ -46,7 +46,7 @@ impl fmt::Display for Prepared {
 /// # Errors
 /// The Redis cannot be reached, has unsafe settings, belongs to something else, or has lost a part of its deployment.
 pub fn prepare(config: &RedisConfig) -> Result<Prepared, RedisRefused> {
-    let target = Target::parse(config.url.expose()).map_err(RedisRefused::Url)?;
+    let target = Target::open(config)?;
     let terms = Arc::new(Terms::new(target, config.durability));
     let runtime = Builder::new_current_thread().enable_all().build().map_err(RedisRefused::Process)?;
     // Not on this one, which may be another runtime's.

@@ -4,10 +4,10 @@
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{Pipeline, ServerError, Value};
 
+use super::address::Address;
 use super::dial;
 use super::refused::RefusalCause;
 use super::tag;
-use super::target::Address;
 use model::shard::Shard;
 
 /// The key is gone so long after the last write.

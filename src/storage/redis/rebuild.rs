@@ -54,7 +54,7 @@ impl Rebuild {
     /// # Errors
     /// The Redis cannot be reached, has unsafe settings, or has data.
     pub async fn look(config: &RedisConfig) -> Result<Self, RedisRefused> {
-        let target = Target::parse(config.url.expose()).map_err(RedisRefused::Url)?;
+        let target = Target::open(config)?;
         let terms = Terms::new(target, config.durability);
         let (mut sites, marks) = sites(&terms).await?;
         let names = sites.iter().map(|site| site.master.address.to_string()).collect::<Vec<_>>().join(",");

@@ -7,6 +7,9 @@ use std::io;
 pub enum RedisRefused {
     #[error("redis.url {0}")]
     Url(String),
+    /// A file of TLS cannot be used.
+    #[error("{0}")]
+    Tls(String),
     #[error("{0}; start it, or set redis.url to a running one")]
     Unreachable(String),
     #[error("{}", .0.join("\n"))]
@@ -19,7 +22,7 @@ impl RedisRefused {
     /// An exit code of `sysexits.h`.
     pub fn exit_code(&self) -> u8 {
         match self {
-            RedisRefused::Url(_) | RedisRefused::Unfit(_) => 78,
+            RedisRefused::Url(_) | RedisRefused::Tls(_) | RedisRefused::Unfit(_) => 78,
             RedisRefused::Unreachable(_) => 69,
             RedisRefused::Process(_) => 71,
         }

@@ -3,11 +3,11 @@
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{Pipeline, Value, cmd};
 
+use super::address::Address;
 use super::deployment::{self, Mark};
 use super::dial;
 use super::probe;
 use super::refused::RefusalCause;
-use super::target::Address;
 use super::terms::Terms;
 use super::topology::{self, Master};
 use model::shard::Shard;

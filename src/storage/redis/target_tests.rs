@@ -21,6 +21,23 @@ fn a_url_names_a_server_a_cluster_or_a_master() {
 }
 
 #[test]
+fn a_second_s_in_the_scheme_asks_for_tls() {
+    for (plain, encrypted) in [
+        ("redis://a:1/3", "rediss://a:1/3"),
+        ("redis-cluster://a:1,b", "rediss-cluster://a:1,b"),
+        ("redis-sentinel://a,b:2/m", "rediss-sentinel://a,b:2/m"),
+    ] {
+        let (plain, encrypted) = (good(plain), good(encrypted));
+        assert!(!plain.encrypted && encrypted.encrypted);
+        assert_eq!((&plain.kind, &plain.addresses), (&encrypted.kind, &encrypted.addresses));
+    }
+    let (address, encrypted) = (Address::new("a", 1), good("rediss://a"));
+    assert_eq!(encrypted.url(&Kind::Server, &address), "rediss://a:1");
+    assert_eq!(encrypted.url(&Kind::Cluster, &address), "rediss-cluster://a:1");
+    assert_eq!(good("redis://a").url(&Kind::Server, &address), "redis://a:1");
+}
+
+#[test]
 fn user_and_password_are_decoded_from_the_url() {
     let target = good("redis://me:p%40ss%2F:w@a:1/2");
     assert_eq!((target.user.as_deref(), target.password.as_deref()), (Some("me"), Some("p@ss/:w")));
@@ -36,7 +53,8 @@ fn other_urls_are_refused_for_what_is_wrong() {
         ("http://a", "is not redis://"),
         ("redis://", "is not redis://"),
         ("redis-cluster://a,,b", "is not redis://"),
-        ("rediss://a", "TLS"),
+        ("redisss://a", "is not redis://"),
+        ("rediss://", "is not redis://"),
         ("redis://a:b", "\"b\" is not a port"),
         ("redis://a:70000", "\"70000\" is not a port"),
         ("redis://a,b", "redis-cluster://"),

@@ -7,12 +7,13 @@ use ::redis::aio::MultiplexedConnection;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
 
+use super::address::Address;
 use super::append_only_file::AppendOnlyFile;
 use super::dial;
 use super::memory::Memory;
 use super::metrics::Metrics;
 use super::refused::RefusalCause;
-use super::target::{Address, Target};
+use super::target::Target;
 use super::topology::Master;
 use model::shard::Shard;
 use storage::config::redis::Durability;
@@ -29,6 +30,8 @@ pub(super) struct Terms {
     masters: RwLock<Arc<[Master]>>,
     /// Warnings that were logged already: each is logged once.
     advised: Mutex<HashSet<String>>,
+    /// What was logged about servers of a provider.
+    told: Mutex<HashMap<Address, String>>,
     /// The append-only file of each server when it was last in force.
     files: Mutex<HashMap<Address, AppendOnlyFile>>,
 }
@@ -43,6 +46,7 @@ impl Terms {
             durability,
             masters: RwLock::default(),
             advised: Mutex::default(),
+            told: Mutex::default(),
             files: Mutex::default(),
         }
     }
@@ -72,14 +76,22 @@ impl Terms {
         }
     }
 
+    /// Logs what an ack means on a server of a provider, once, and when it changes.
+    fn tell(&self, address: &Address, meaning: String) {
+        let before = self.told.lock().insert(address.clone(), meaning.clone());
+        if before.is_none_or(|before| before != meaning) {
+            tracing::info!(event = "redis_managed", node = %address, meaning, "redis.durability is \"managed\"");
+        }
+    }
+
     /// Checks the settings of the server.
     pub async fn fit(&self, address: &Address, connection: &mut MultiplexedConnection) -> Result<(), RefusalCause> {
-        let server = dial::look(connection, address).await?;
+        let server = dial::look(connection, address, self.durability).await?;
         self.metrics.memory(address, Memory::read(&server.info));
         let judged = {
             let mut files = self.files.lock();
             let before = files.remove(address);
-            let judged = server.judge(address, &self.target.kind, self.durability, before.as_ref());
+            let judged = server.judge(address, &self.target, self.durability, before.as_ref());
             let file = AppendOnlyFile::read(&server.info);
             if judged.is_ok() && file.in_force(before.as_ref()) {
                 files.insert(address.clone(), file);
@@ -87,6 +99,9 @@ impl Terms {
             judged
         };
         self.advise(judged?.warnings);
+        if self.durability == Durability::Managed {
+            self.tell(address, server.promises(address));
+        }
         Ok(())
     }
 }

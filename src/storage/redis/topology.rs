@@ -8,10 +8,11 @@ use crc::{CRC_16_XMODEM, Crc};
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
+use super::address::Address;
 use super::deployment::shards;
 use super::dial;
 use super::refused::RefusalCause;
-use super::target::{Address, Kind, Target};
+use super::target::{Kind, Target};
 use model::shard::Shard;
 
 /// A Sentinel that does not answer within this time is ignored.
@@ -54,25 +55,25 @@ fn all_at(address: Address) -> Master {
 /// Asks all Sentinels, and takes the answer of most: a Sentinel that was cut off may still name a former master.
 async fn master_of(target: &Target, name: &str) -> Result<Address, RefusalCause> {
     let asked = target.addresses.iter().map(|sentinel| async move {
-        let named = timeout(SENTINEL_TIMEOUT, named_by(sentinel, name)).await;
+        let named = timeout(SENTINEL_TIMEOUT, named_by(target, sentinel, name)).await;
         named.unwrap_or_else(|_| Err(RefusalCause::Away(format!("{sentinel}: no answer in time"))))
     });
     let (mut named, mut troubles) = (Vec::new(), Vec::new());
     for answer in join_all(asked).await {
         match answer {
             Ok(address) => named.push(address),
-            Err(trouble) => troubles.push(trouble.text()),
+            Err(trouble) => troubles.push(trouble),
         }
     }
     let votes = |address: &Address| named.iter().filter(|other| *other == address).count();
     match named.iter().max_by_key(|address| votes(address)) {
         Some(master) => Ok(master.clone()),
-        None => Err(RefusalCause::Away(format!("no Sentinel names a master: {}", troubles.join("; ")))),
+        None => Err(unanswered("no Sentinel names a master", &troubles)),
     }
 }
 
-async fn named_by(sentinel: &Address, name: &str) -> Result<Address, RefusalCause> {
-    let mut connection = dial::sentinel(sentinel).await?;
+async fn named_by(target: &Target, sentinel: &Address, name: &str) -> Result<Address, RefusalCause> {
+    let mut connection = dial::sentinel(target, sentinel).await?;
     let mut asks = cmd("SENTINEL");
     asks.arg("get-master-addr-by-name").arg(name);
     let answer: Result<Option<(String, u16)>, _> = asks.query_async(&mut connection).await;
@@ -85,28 +86,38 @@ async fn named_by(sentinel: &Address, name: &str) -> Result<Address, RefusalCaus
 async fn masters(target: &Target, known: Vec<(Address, MultiplexedConnection)>) -> Result<Vec<Master>, RefusalCause> {
     let mut troubles = Vec::new();
     for (address, mut connection) in known {
-        match masters_by(&address, &mut connection).await {
+        match masters_by(target, &address, &mut connection).await {
             Ok(masters) => return Ok(masters),
             Err(trouble) => troubles.push(trouble),
         }
     }
     for address in &target.addresses {
-        let asked = async { masters_by(address, &mut dial::server(target, address).await?).await };
+        let asked = async { masters_by(target, address, &mut dial::server(target, address).await?).await };
         match asked.await {
             Ok(masters) => return Ok(masters),
             Err(trouble) => troubles.push(trouble),
         }
     }
-    let unfit = troubles.iter().find(|trouble| matches!(trouble, RefusalCause::Unfit(_))).cloned();
-    let texts = || troubles.iter().map(RefusalCause::text).collect::<Vec<_>>().join("; ");
-    Err(unfit.unwrap_or_else(|| RefusalCause::Away(format!("cannot read the cluster topology: {}", texts()))))
+    Err(unanswered("cannot read the cluster topology", &troubles))
 }
 
-async fn masters_by(asked: &Address, connection: &mut MultiplexedConnection) -> Result<Vec<Master>, RefusalCause> {
+/// Why none of them answered: first what an operator has to fix.
+fn unanswered(what: &str, troubles: &[RefusalCause]) -> RefusalCause {
+    let unfit = troubles.iter().find(|trouble| matches!(trouble, RefusalCause::Unfit(_))).cloned();
+    let texts = || troubles.iter().map(RefusalCause::text).collect::<Vec<_>>().join("; ");
+    unfit.unwrap_or_else(|| RefusalCause::Away(format!("{what}: {}", texts())))
+}
+
+async fn masters_by(
+    target: &Target,
+    asked: &Address,
+    connection: &mut MultiplexedConnection,
+) -> Result<Vec<Master>, RefusalCause> {
     let answer = cmd("CLUSTER").arg("SLOTS").query_async(connection).await;
     let ranges: Vec<Vec<Value>> = answer.map_err(|error| {
         if error.to_string().contains("cluster support disabled") {
-            return RefusalCause::unfit(format!("{asked} is not a cluster node; set redis.url to redis://{asked}"));
+            let url = target.url(&Kind::Server, asked);
+            return RefusalCause::unfit(format!("{asked} is not a cluster node; set redis.url to {url}"));
         }
         dial::trouble(asked, &error)
     })?;
