@@ -15,6 +15,7 @@ mod edges;
 mod ends;
 mod error;
 mod events;
+pub mod examination;
 mod files_in_use;
 #[cfg(feature = "fleet")]
 pub mod fleet;

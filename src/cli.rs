@@ -95,6 +95,9 @@ pub enum Command {
         #[arg(long, value_name = "COUNT")]
         limit: Option<NonZeroU64>,
     },
+    /// Connect to the Redis of redis.url: print what is found, what is missing and what to do, a line each. Exits with 69
+    /// if it cannot be used. Writes nothing, and does not contact other servers.
+    Doctor,
     /// Ask the gateway on this machine whether it is ready: exit code 0, or 1 and one line that says why not.
     Health,
     /// Print what the gateway on this machine knows of a user: connections, recording, claims, newest records.

@@ -71,6 +71,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Events { log, follow, after, limit } => {
             Ok(events::print(&Config::load(file)?, EventsOptions { topic: log, after, limit, follow })?)
         }
+        Command::Doctor => doctor(&Config::load(file)?),
         Command::Health => health::check(&Config::load(file)?).map_err(Failure::NotReady),
         Command::User(args) => print(&user::report(&Config::load(file)?, &args.query())?),
         Command::Subscribers(command) => print(&subscribers::run(&Config::load(file)?, command)?),
@@ -125,6 +126,12 @@ fn init(config: &Config) -> Result<(), Failure> {
     let prepared = app::fleet::prepare(config).map_err(Failure::Prepare);
     log.write_last_lines();
     print(&format!("{}\n", prepared?))
+}
+
+fn doctor(config: &Config) -> Result<(), Failure> {
+    let found = app::fleet::examine(config);
+    print(&found.text)?;
+    if found.is_well { Ok(()) } else { Err(Failure::Unwell) }
 }
 
 fn rebuild(config: &Config, args: &RebuildArgs) -> Result<(), Failure> {
@@ -207,6 +214,8 @@ enum Failure {
         "nothing to prepare: store.hot_store is \"embedded\"; set it to \"redis\" to prepare the Redis of redis.url"
     )]
     NothingToPrepare,
+    #[error("Redis cannot be used")]
+    Unwell,
     #[error(transparent)]
     Prepare(app::StartError),
     #[error(transparent)]
@@ -245,6 +254,7 @@ impl Failure {
             Failure::Config(_) | Failure::Check(_) | Failure::Warned | Failure::SignsNothing | Failure::NoKey(_) => 78,
             Failure::NothingToPrepare | Failure::NoHashKey => 78,
             Failure::NotReady(_) => 1,
+            Failure::Unwell => 69,
             Failure::Key(_) => 73,
             Failure::Prepare(error) | Failure::Serve(error) => error.exit_code(),
             Failure::Log(_) | Failure::Signals(_) => 71,

@@ -17,6 +17,7 @@ pub(super) mod storeless;
 use std::sync::Arc;
 
 use super::error::{LookError, StartError};
+use super::examination::Examination;
 use super::redis_certificates::RedisCertificates;
 use crate::config::Config;
 use domain::time::clock;
@@ -34,6 +35,7 @@ use storage::owner_queues::OwnerQueues;
 use storage_cassandra::{CassandraStore, Schema};
 use storage_kafka::event_bus::{KafkaBus, KafkaEvents};
 use storage_redis::Redis;
+use storage_redis::examine::{self, Examined};
 use storage_redis::hot_store::RedisStore;
 use storage_redis::prepare;
 
@@ -54,6 +56,18 @@ pub(super) fn fault_of_certificates(config: &Config) -> Option<String> {
 fn certificates(redis: &Redis) -> Option<Arc<RedisCertificates>> {
     let of_redis = redis.clone();
     redis.has_certificates().then(|| RedisCertificates::new(Box::new(move || of_redis.reload_certificates())))
+}
+
+/// What `heartline doctor` finds at the servers that gateways share.
+pub fn examine(config: &Config) -> Examination {
+    if config.store.hot_store != Backend::Redis {
+        return Examination::of_none();
+    }
+    let Examined { found, advice, faults } = examine::examine(&config.redis);
+    let line = |kind: &'static str| move |text: &String| format!("redis: {kind}{text}\n");
+    let (found, advice) = (found.iter().map(line("")), advice.iter().map(line("advice: ")));
+    let text = found.chain(advice).chain(faults.iter().map(line("fault: "))).collect();
+    Examination { text, is_well: faults.is_empty() }
 }
 
 /// The hot store of a command that only reads.

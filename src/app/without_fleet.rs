@@ -9,6 +9,7 @@ use super::assembly::Assembly;
 use super::common::Common;
 use super::counters::Derived;
 use super::error::{LookError, StartError};
+use super::examination::Examination;
 use super::hot::Hot;
 use super::redis_certificates::RedisCertificates;
 use crate::config::Config;
@@ -35,6 +36,10 @@ pub(super) enum Statistics {}
 
 pub(super) fn fault_of_certificates(_: &Config) -> Option<String> {
     None
+}
+
+pub fn examine(_: &Config) -> Examination {
+    Examination::of_none()
 }
 
 fn not_built<T>() -> Result<T, StartError> {

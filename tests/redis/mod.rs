@@ -7,6 +7,7 @@ mod append_only_file;
 mod channel;
 mod cluster;
 mod deployment;
+mod doctor;
 mod faults;
 mod managed;
 mod revocations;

@@ -19,6 +19,7 @@ pub mod counters;
 mod deployment;
 pub mod device_channel;
 mod dial;
+pub mod examine;
 mod fleet;
 pub mod fleet_settings;
 pub mod hot_store;
