@@ -8,7 +8,10 @@ need_mongo
 need_binary
 ready
 for store in embedded redis; do
-  "$PYTHON" -m derived_audit "$HEARTLINE_BIN" --store "$store" --users 1000 \
-    $([[ $LONG ]] && echo --rounds 60 --records 100000 || echo --rounds 4 --records 4000 --switches 1) \
-    $([[ $LONG && $store == redis ]] && echo --frozen 12) ${AUDIT_SEED:+--seed "$AUDIT_SEED"}
+  kills=4 frozen=()
+  [[ $store == embedded ]] || kills=3 frozen=(--frozen 1 --frozen-seconds 6)
+  [[ ! $LONG || $store == embedded ]] || frozen=(--frozen 12)
+  "$PYTHON" -m derived_audit "$HEARTLINE_BIN" --store "$store" --users 1000 "${frozen[@]}" \
+    $([[ $LONG ]] && echo --rounds 60 --records 100000 || echo --rounds "$kills" --records 4000 --switches 1) \
+    ${AUDIT_SEED:+--seed "$AUDIT_SEED"}
 done

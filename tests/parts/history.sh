@@ -9,5 +9,6 @@ need_binary
 ready
 "$PYTHON" -m unittest history.test_judge
 "$PYTHON" -m history "$HEARTLINE_BIN" --only same --only garbage --only heal --only kills --only loss \
-  $([[ $LONG ]] && echo --users 5000 --rounds 100 --frozen 12 --losses 2 || echo --users 500) \
+  $([[ $LONG ]] && echo --users 5000 --rounds 100 --frozen 12 --losses 2 ||
+    echo --users 500 --rounds 4 --frozen 1 --frozen-seconds 6) \
   ${HISTORY_SEED:+--seed "$HISTORY_SEED"}

@@ -1,5 +1,5 @@
 # SIGKILL of a random one of two gateways without a store, their two history services, Redis and Kafka, under load,
-# and with --long SIGSTOP of Redis, Kafka or a service for seconds; AUDIT_SEED repeats a run's load. Before it, services that lose
+# and then SIGSTOP of Redis, Kafka or a service for seconds; AUDIT_SEED repeats a run's load. Before it, services that lose
 # their Redis, and gateways with other settings on one Redis.
 . tests/parts/needs.bash
 need_python
@@ -9,8 +9,8 @@ need_binary
 compile test --no-run --test gateway
 ready
 run_tests --test gateway -- --ignored services_on_redis:: other_settings::
-"$PYTHON" -m auditor.services "$HEARTLINE_BIN" --rounds "${AUDIT_ROUNDS:-$([[ $LONG ]] && echo 150 || echo 4)}" \
-  $([[ $LONG ]] && echo --users 300 --newcomers 100 --frozen 8) \
+"$PYTHON" -m auditor.services "$HEARTLINE_BIN" --rounds "${AUDIT_ROUNDS:-$([[ $LONG ]] && echo 150 || echo 3)}" \
+  $([[ $LONG ]] && echo --users 300 --newcomers 100 --frozen 8 || echo --frozen 1 --frozen-seconds 6) \
   ${AUDIT_SEED:+--seed "$AUDIT_SEED"}
 if [[ $LONG ]]; then
   # The same beside 10,000 sockets, and with steady beats held back for later ones.
