@@ -29,7 +29,6 @@ const STORE: &str = "HEARTLINE_TEST_STORE";
 
 /// The role of `serve` without a word about it.
 const ALL: &str = "all";
-const CASCADE: &str = "cascade";
 
 pub struct TestGateway {
     child: Child,
@@ -454,8 +453,7 @@ fn launch_with(home: Arc<Home>, role: &'static str, options: &[&str], settings: 
     let log = home.log_path();
     let before = fs::metadata(&log).map_or(0, |metadata| metadata.len() as usize);
     let words = if role == ALL { &["serve"][..] } else { &["serve", "--role", role] };
-    let words = [words, options].concat();
-    let mut command = command(&words, &settings, home.path());
+    let mut command = command(&[words, options].concat(), &settings, home.path());
     let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn().expect("the binary runs");
 
     let (lines, printed_lines) = mpsc::sync_channel(64);
@@ -472,7 +470,7 @@ fn launch_with(home: Arc<Home>, role: &'static str, options: &[&str], settings: 
         match printed_lines.recv_timeout(PATIENCE) {
             Ok(line) => match (listening(&line), listens) {
                 // A cascade has no control listener.
-                (Some((address, admin)), _) if role == CASCADE => {
+                (Some((address, admin)), _) if role == "cascade" => {
                     return Ok(TestGateway { child, role, address, admin, control: admin, printed, settings, home });
                 }
                 (Some(addresses), _) => listens = Some(addresses),
