@@ -251,6 +251,45 @@ end_mongo() {
   [[ -z ${mongo:-} ]] || { kill "$mongo"; wait "$mongo" || true; }
 }
 
+# The server of tests/services/ferret.sh, which is kept below TOOLS, and its PostgreSQL.
+need_ferret() {
+  [[ $(find /usr/lib/postgresql -name initdb -print -quit 2>/dev/null) ]] || one_at_a_time apt_install postgresql
+  need_command setpriv util-linux
+  need_go
+  one_at_a_time fetch_ferret
+}
+
+fetch_ferret() {
+  twice tests/services/ferret.sh fetch || die "cannot build FerretDB; run: tests/services/ferret.sh fetch"
+}
+
+# Starts both for the tests of this part, and exports where they are. The part ends them: `end_ferret` in a trap.
+start_ferret() {
+  bash tests/services/postgres.sh "$TMPDIR/postgres" >"$TMPDIR/postgres.log" 2>&1 &
+  postgres=$!
+  wait_for_line "$postgres" 'ready to accept connections$' "$TMPDIR/postgres.log"
+  bash tests/services/ferret.sh "$TMPDIR/ferret" "$(<"$TMPDIR/postgres/port")" >"$TMPDIR/ferret.log" 2>&1 &
+  ferret=$!
+  wait_for_line "$ferret" '^ready ' "$TMPDIR/ferret.log"
+  HEARTLINE_TEST_MONGO="mongodb://127.0.0.1:$(<"$TMPDIR/ferret/port")/?directConnection=true"
+  export HEARTLINE_TEST_MONGO
+}
+
+wait_for_line() { # PID PATTERN LOG
+  until grep -q "$2" "$3"; do
+    kill -0 "$1" 2>/dev/null || die "a server does not start: $(tail -n 5 "$3")"
+    sleep 0.1
+  done
+}
+
+end_ferret() {
+  local process
+  for process in "${ferret:-}" "${postgres:-}"; do
+    [[ -z $process ]] || { kill "$process"; wait "$process" || true; }
+  done
+  ferret='' postgres=''
+}
+
 # Exports PROMTOOL, which is kept below TOOLS: to install its package would start a Prometheus, too.
 need_promtool() {
   PROMTOOL=$(command -v promtool || true)

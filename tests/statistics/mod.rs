@@ -3,6 +3,7 @@
 //! The tests on MongoDB need a server that speaks its protocol and say so: `tests/run statistics` starts it and runs them.
 
 mod away;
+mod backlog;
 mod counted;
 mod counters;
 mod fake;
