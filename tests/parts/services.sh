@@ -9,7 +9,7 @@ need_binary
 compile test --no-run --test gateway
 ready
 run_tests --test gateway -- --ignored services_on_redis:: other_settings::
-"$PYTHON" -m auditor.services "$HEARTLINE_BIN" --rounds "${AUDIT_ROUNDS:-$([[ $LONG ]] && echo 150 || echo 3)}" \
+"$PYTHON" -m auditor.services "$HEARTLINE_BIN" --rounds "${AUDIT_ROUNDS:-$([[ $LONG ]] && echo 150 || echo 4)}" \
   $([[ $LONG ]] && echo --users 300 --newcomers 100 --frozen 8 || echo --frozen 1 --frozen-seconds 6) \
   ${AUDIT_SEED:+--seed "$AUDIT_SEED"}
 if [[ $LONG ]]; then

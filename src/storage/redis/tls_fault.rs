@@ -59,7 +59,8 @@ fn refused(address: &Address, tls: &Tls, alert: &str) -> Option<String> {
             "{address}: it asks for a client certificate ({alert}); set redis.tls_cert and redis.tls_key, or turn that off \
              there (tls-auth-clients no)"
         )),
-        true if OF_CERTIFICATES.contains(&alert) => Some(format!(
+        // A wrong signature: its authority has the name of a trusted one.
+        true if alert == "DecryptError" || OF_CERTIFICATES.contains(&alert) => Some(format!(
             "{address}: it does not accept the certificate of redis.tls_cert ({alert}); use one of an authority that it \
              trusts, and that has not expired"
         )),

@@ -94,7 +94,7 @@ fn a_server_that_refuses_this_side_is_told_of() {
     let alert = |shown, alert| told(shown, Error::AlertReceived(alert));
     let asks = alert(false, AlertDescription::CertificateRequired).expect("a fault");
     assert!(asks.contains("set redis.tls_cert and redis.tls_key"), "{asks}");
-    for of_ours in [AlertDescription::UnknownCA, AlertDescription::CertificateExpired] {
+    for of_ours in [AlertDescription::UnknownCA, AlertDescription::CertificateExpired, AlertDescription::DecryptError] {
         let told = alert(true, of_ours).expect("a fault");
         assert!(told.contains("does not accept the certificate of redis.tls_cert"), "{told}");
     }

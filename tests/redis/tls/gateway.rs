@@ -55,7 +55,7 @@ impl Site {
 /// The status of `/readyz`, and what it says.
 async fn readyz(gateway: &TestGateway) -> (u16, String) {
     let answer = gateway.admin().get("/readyz").await;
-    let body: Value = serde_json::from_str(&answer.text()).unwrap();
+    let body: Value = serde_json::from_str(answer.text()).unwrap();
     let said = ["reasons", "degraded"].map(|field| body[field].to_string());
     (answer.status, said.join(" ").replace("\\\"", "\""))
 }

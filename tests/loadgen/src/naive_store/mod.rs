@@ -24,7 +24,7 @@ pub enum Place {
 #[derive(Clone)]
 pub enum NaiveStore {
     Embedded(Arc<Embedded>),
-    Redis(Redis),
+    Redis(Arc<Redis>),
 }
 
 /// The stored part of a beat.
@@ -41,7 +41,7 @@ impl NaiveStore {
     pub fn open(place: &Place) -> Result<Self, String> {
         Ok(match place {
             Place::Directory(path) => NaiveStore::Embedded(Arc::new(Embedded::open(path)?)),
-            Place::Redis(address) => NaiveStore::Redis(Redis::at(address)?),
+            Place::Redis(address) => NaiveStore::Redis(Arc::new(Redis::at(address)?)),
         })
     }
 
