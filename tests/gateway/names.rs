@@ -267,7 +267,7 @@ async fn keys_of_counters_have_the_name() {
     let wrong = get("?key=1&key=a%0Ab").await;
     assert_eq!(wrong.problem(400, "invalid")["detail"], "key[1]: must not contain control characters");
     let job = control.post("/v1/counters/watching/recount", &json!({"keys": [["1", "ann"]]})).await;
-    let job: Value = serde_json::from_str(&job.text()).expect("an answer");
+    let job: Value = serde_json::from_str(job.text()).expect("an answer");
     let job = format!("/v1/jobs/{}", job["job"].as_str().expect("a job"));
     until("the recount", async || control.get(&job).await.json()["state"] == "done").await;
     assert_eq!(control.get(&job).await.json()["differences"], json!([]));
@@ -285,7 +285,7 @@ async fn a_filter_goes_by_name() {
         "filter": {"mids": ["ann", "auth0|640503a5e7c1"]},
     });
     let put = control.put("/v1/subscribers/of-ann", &definition).await;
-    let made: Value = serde_json::from_str(&put.text()).expect("an answer");
+    let made: Value = serde_json::from_str(put.text()).expect("an answer");
     assert_eq!((put.status, &made["filter"]), (201, &definition["filter"]));
     assert_eq!(control.post("/v1/subscribers/of-ann/pause", &json!({})).await.status, 200);
     let subscriber = async || control.get("/v1/subscribers/of-ann").await.json();
