@@ -114,8 +114,8 @@ fn data(file: EmbeddedFile) -> Bytes {
 mod tests {
     use super::*;
 
-    /// The extensions of files that make the page and are not served.
-    const TOOLS: [&str; 2] = ["sh", "md"];
+    /// The extensions of files that make the page, or the package of the client, and are not served.
+    const TOOLS: [&str; 3] = ["sh", "md", "mjs"];
 
     #[test]
     fn every_file_of_the_page_has_a_type_and_a_tag_of_its_own() {
