@@ -36,6 +36,7 @@ pub(super) struct Assembly {
     pub background: Vec<BoxFuture<'static, ()>>,
     pub threads: Vec<StartThread>,
     /// Those of a process without sockets, if there are any.
+    #[cfg_attr(not(feature = "fleet"), expect(dead_code, reason = "only a fleet has a Redis"))]
     pub redis_certificates: Option<Arc<RedisCertificates>>,
     /// Each resolves when the process has to be started again, to the reason. What was received is served before.
     pub ends: Vec<BoxFuture<'static, StartError>>,

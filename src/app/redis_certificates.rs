@@ -18,6 +18,7 @@ pub(super) struct RedisCertificates {
 }
 
 impl RedisCertificates {
+    #[cfg_attr(not(feature = "fleet"), expect(dead_code, reason = "only a fleet has a Redis"))]
     pub fn new(read: ReadFiles) -> Arc<Self> {
         Arc::new(RedisCertificates { read, failed: Mutex::default() })
     }

@@ -58,6 +58,7 @@ impl Files {
     }
 
     /// Those of connections to Redis alone.
+    #[cfg_attr(not(feature = "fleet"), expect(dead_code, reason = "only a fleet has a Redis"))]
     pub fn of_redis(config: &Config) -> Self {
         let paths: Vec<_> = of_redis(config).collect();
         Files { seen: marks(&paths), paths }
@@ -130,6 +131,7 @@ pub(super) fn build(
 }
 
 /// The same for a process that reads nothing again but its certificates for Redis. The watch begins at once.
+#[cfg_attr(not(feature = "fleet"), expect(dead_code, reason = "only a fleet has a Redis"))]
 pub(super) fn of_redis_alone(
     config: &Config,
     files: Files,
