@@ -253,7 +253,7 @@ async fn keys_of_counters_have_the_name() {
     for name in &names {
         assert_eq!(get(&format!("?key=1&key={}", encoded(name))).await.json()["value"], 2, "{name:?}");
     }
-    let keys: Vec<_> = names.iter().chain(&["1", "nobody"]).map(|name| json!(["1", name])).collect();
+    let keys: Vec<_> = names.iter().chain(&["1", "unseen"]).map(|name| json!(["1", name])).collect();
     let values = control.post("/v1/counters/watching/get", &json!({"keys": keys})).await.json();
     let expected = [vec![2; names.len()], vec![0, 0]].concat();
     assert_eq!(values["values"], json!(expected), "a number is no name");
