@@ -47,7 +47,7 @@ pub fn prepare(config: &Config) -> Result<String, StartError> {
     Ok(prepare::prepare(&config.redis)?.to_string())
 }
 
-/// What is wrong with the files of TLS to Redis, if it is used.
+/// The fault in the files for TLS to Redis; `None`: there is none, or no such TLS.
 pub(super) fn fault_of_certificates(config: &Config) -> Option<String> {
     (config.store.hot_store == Backend::Redis).then(|| storage_redis::fault_of_files(&config.redis)).flatten()
 }

@@ -2,16 +2,11 @@
 
 use std::collections::HashMap;
 
-use futures_util::stream::{self, StreamExt, TryStreamExt};
-
 use crate::auth::User;
 use crate::protocol::whom::Whom;
 use domain::names::{NameText, NamesUnavailable, Numbered, UserNames};
 use model::ids::UserId;
 use model::user_name::UserName;
-
-/// Names without a number that get one at a time.
-const NEW_NAMES_MAX: usize = 64;
 
 /// Finds the users of calls. `None`: users are named by numbers.
 #[derive(Clone)]
@@ -110,10 +105,7 @@ impl CalledUsers {
     pub async fn welcome_again(&self, users: impl Iterator<Item = &User>) -> Result<(), NamesUnavailable> {
         let Some(names) = &self.0 else { return Ok(()) };
         let given: Vec<_> = users.filter_map(|user| user.name.clone()).collect();
-        let found = names.find_all(&given).await?;
-        let dropped = given.into_iter().zip(found).filter(|(_, found)| found.is_none_or(|found| found.is_dropped));
-        let again = dropped.map(|(name, _)| async move { names.number(&name).await.map(drop) });
-        stream::iter(again).buffer_unordered(NEW_NAMES_MAX).try_collect().await
+        names.number_all(&given).await.map(drop)
     }
 
     /// The user of a call, for the log; `None`: not known.
@@ -154,11 +146,12 @@ fn known(id: UserId, text: NameText) -> User {
 /// The numbers of these names, in their order. Those that have none yet get one.
 async fn numbers(names: &UserNames, subs: &[UserName]) -> Result<Vec<UserId>, NamesUnavailable> {
     let found = names.find_all(subs).await?;
-    let numbered = subs.iter().cloned().zip(found).map(|(name, found)| async move {
-        match found {
-            Some(Numbered { user, .. }) => Ok(user),
-            None => names.number(&name).await,
-        }
-    });
-    stream::iter(numbered).buffered(NEW_NAMES_MAX).try_collect().await
+    let has_none = subs.iter().zip(&found).filter(|(_, found)| found.is_none());
+    let new: Vec<_> = has_none.map(|(name, _)| name.clone()).collect();
+    let mut given = names.number_all(&new).await?.into_iter();
+    let number = |found: Option<Numbered>| match found {
+        Some(Numbered { user, .. }) => user,
+        None => given.next().expect("one for each new name"),
+    };
+    Ok(found.into_iter().map(number).collect())
 }

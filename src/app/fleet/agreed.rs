@@ -9,9 +9,10 @@ use super::super::error::StartError;
 use crate::config::Config;
 use storage_redis::fleet_settings::FleetSettings;
 
-/// Those that a gateway without a store uses: it reads tokens, refuses beats that have expired, and says how far records are.
+/// The settings that a gateway without a store compares with its services: it reads tokens, refuses expired beats, and
+/// computes the progress of records.
 const STORELESS: [&str; 3] = ["auth.subjects", "store.retention", "reading."];
-/// Those that a cascade uses: the deployment names its group of consumers.
+/// The settings that a cascade compares: the deployment names its group of consumers.
 const CASCADE: [&str; 1] = ["events.deployment"];
 
 pub(super) fn of_storeless(config: &Config) -> BTreeMap<String, String> {

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use lru::LruCache;
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -19,6 +20,9 @@ use storage::store_error::StoreError;
 const REMEMBERED_MAX: NonZeroUsize = NonZeroUsize::new(65_536).expect("not zero");
 /// After this time a name is looked up again: another gateway may have dropped its text, and not reached this one.
 const REMEMBERED_FOR: Duration = Duration::from_secs(10);
+
+/// Names of one call that are written at a time.
+const WRITES_MAX: usize = 64;
 
 /// The store of names did not answer.
 #[derive(Debug, thiserror::Error)]
@@ -48,12 +52,27 @@ impl UserNames {
     pub async fn number(&self, name: &UserName) -> Result<UserId, NamesUnavailable> {
         match self.find(name).await? {
             Some(Numbered { user, is_dropped: false }) => Ok(user),
-            _ => {
-                let user = self.store.number(name.clone()).await?;
-                self.remembered.lock().put(user, name);
-                Ok(user)
-            }
+            _ => self.write(name.clone()).await,
         }
+    }
+
+    /// The same for many, in their order.
+    pub async fn number_all(&self, names: &[UserName]) -> Result<Vec<UserId>, NamesUnavailable> {
+        let found = self.find_all(names).await?;
+        let numbers = names.iter().cloned().zip(found).map(|(name, found)| async move {
+            match found {
+                Some(Numbered { user, is_dropped: false }) => Ok(user),
+                _ => self.write(name).await,
+            }
+        });
+        stream::iter(numbers).buffered(WRITES_MAX).try_collect().await
+    }
+
+    /// Has the store write the name, and its number if it has none.
+    async fn write(&self, name: UserName) -> Result<UserId, NamesUnavailable> {
+        let user = self.store.number(name.clone()).await?;
+        self.remembered.lock().put(user, &name);
+        Ok(user)
     }
 
     /// The number of a name; `None`: it has none, and gets none. A text that was dropped stays so.

@@ -1,6 +1,5 @@
 //! The store of names, for gateways that have none.
 
-use futures_util::stream::{self, StreamExt, TryStreamExt};
 use tonic::Status;
 
 use super::{malformed, status};
@@ -9,9 +8,6 @@ use domain::gateway_messages::wire;
 use domain::names::{NamesUnavailable, Numbered, UserNames};
 use model::ids::UserId;
 use model::user_name::UserName;
-
-/// Names that get a number at a time.
-const NEW_NAMES_MAX: usize = 64;
 
 /// `None`: users are named by numbers here.
 pub async fn answer(names: Option<&UserNames>, request: wire::NamesRequest) -> Result<wire::NamesResponse, Status> {
@@ -36,9 +32,6 @@ pub async fn answer(names: Option<&UserNames>, request: wire::NamesRequest) -> R
 }
 
 async fn numbered(names: &UserNames, asked: &[UserName]) -> Result<Vec<Option<Numbered>>, NamesUnavailable> {
-    let numbers = asked.iter().cloned().map(|name| async move {
-        let user = names.number(&name).await?;
-        Ok(Some(Numbered { user, is_dropped: false }))
-    });
-    stream::iter(numbers).buffered(NEW_NAMES_MAX).try_collect().await
+    let users = names.number_all(asked).await?;
+    Ok(users.into_iter().map(|user| Some(Numbered { user, is_dropped: false })).collect())
 }
