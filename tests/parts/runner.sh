@@ -84,6 +84,37 @@ part 'endless beside each 0.02 no' "$prepare sleep 20"
 run
 ends_with 1 '0 passed, 1 failed' 'FAIL  endless          over its limit of 1 s; target/tests/logs/endless.log'
 
+# How many of them run, as they see it themselves, at once.
+together=$prepare'touch "$TOOLS/runs-$(basename "$0")"; most=0
+for _ in {1..20}; do count=$(ls "$TOOLS"/runs-* | wc -l); most=$((count > most ? count : most)); sleep 0.05; done
+rm "$TOOLS/runs-$(basename "$0")"; echo "$most"'
+two_cores() {
+  mkdir -p "$tree/stubs"
+  printf '#!/bin/sh\necho 2\n' >"$tree/stubs/nproc"
+  chmod +x "$tree/stubs/nproc"
+  given=("PATH=$tree/stubs:$PATH")
+}
+at_once() { cat "$tree"/target/tests/logs/{one,two,three}.log | sort -n | tail -n 1; }
+
+begin 'parts that work run two at once on two cores'
+for name in one two three; do part "$name beside each 1 no" "$together"; done
+two_cores
+run
+given=()
+ends_with 0 '3 passed, 0 failed'
+[[ $(at_once) == 2 ]] || complain "$scenario: $(at_once) ran at once"
+
+begin 'of parts that wait two count as one'
+part 'one beside each 1 no' "$together"
+part 'two waits each 1 no' "$together"
+part 'other beside each 1 no' "$together"
+part 'three waits each 1 no' "$together"
+two_cores
+run
+given=()
+ends_with 0 '4 passed, 0 failed'
+[[ $(at_once) == 3 ]] || complain "$scenario: $(at_once) ran at once"
+
 begin 'deep parts'
 part 'shallow beside each 1 no' "$steady" '*'
 for name in one two three; do part "$name beside deep 1 no" "$steady" "src/$name"; done

@@ -119,21 +119,39 @@ prepare_all() { # PART...: two at a time, since much of a build keeps only one c
   echo "prepared ${#prepared[@]} parts in $((SECONDS - began_all)) s, $prepare_work s of work"
 }
 
-run_side_by_side() { # MOST PART...
-  local most=$1 name
+# Each on a core; one that waits most of its time takes half of one. The first that there is room for is the next one.
+run_side_by_side() { # CORES PART...
+  local halves=$((2 * $1)) name waiting=()
   shift
-  for name in "$@"; do
-    [[ ${prepared[$name]:-} ]] || continue
-    if [[ ${#running[@]} -ge $most ]]; then
+  for name in "$@"; do [[ ! ${prepared[$name]:-} ]] || waiting+=("$name"); done
+  while [[ ${#waiting[@]} -gt 0 || ${#running[@]} -gt 0 ]]; do
+    if name=$(first_with_room $((halves - $(halves_of "${running[@]}"))) "${waiting[@]}"); then
+      start run "$name"
+      mapfile -t waiting < <(printf '%s\n' "${waiting[@]}" | grep -vxF "$name")
+    else
       finish run
       judge
     fi
-    start run "$name"
   done
-  while [[ ${#running[@]} -gt 0 ]]; do
-    finish run
-    judge
+}
+
+first_with_room() { # HALVES PART...
+  local room=$1 name
+  for name in "${@:2}"; do
+    if (($(halves_of "$name") <= room)); then
+      echo "$name"
+      return
+    fi
   done
+  return 1
+}
+
+halves_of() { # PART...: of cores
+  local name halves=0
+  for name in "$@"; do
+    if [[ $(column_of "$name" 2) == waits ]]; then halves=$((halves + 1)); else halves=$((halves + 2)); fi
+  done
+  echo "$halves"
 }
 
 run_in_sight() { # PART: its logs are on the terminal, too

@@ -10,10 +10,10 @@ all_parts() {
   rows | awk '{ print $1 }'
 }
 
-parts_of() { # STAGE [PART...]: those of the stage, only the given ones if any are, in the order of the table
-  local stage=$1
+parts_of() { # STAGES [PART...]: those of the stages, only the given ones if any are, in the order of the table
+  local stages=$1
   shift
-  rows | awk -v stage="$stage" -v only=" $* " '$2 == stage && (only == "  " || index(only, " " $1 " ")) { print $1 }'
+  rows | awk -v stages=" $stages " -v only=" $* " 'index(stages, " " $2 " ") && (only == "  " || index(only, " " $1 " ")) { print $1 }'
 }
 
 deep_parts() {
