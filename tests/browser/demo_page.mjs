@@ -136,6 +136,11 @@ export class Device extends Part {
     return this.part('video').evaluate((video) => Math.round(video.currentTime * 1000));
   }
 
+  // A clip has forty seconds, and a busy machine may need more to see what comes of it.
+  setLoop(on) {
+    return this.part('video').evaluate((video, on) => { video.loop = on; }, on);
+  }
+
   // Where what is played now, without a jump, began.
   playedFrom() {
     return this.part('video').evaluate((video) => {

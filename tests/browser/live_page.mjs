@@ -13,6 +13,7 @@ export class LivePage {
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
     await page.addInitScript(recordTimers);
+    await page.addInitScript(`window.readPage = ${readPage}`);
     await page.goto(url);
     return new LivePage(page);
   }
@@ -24,7 +25,7 @@ export class LivePage {
   // Waits until `condition(argument)`, run in the page, holds.
   async until(what, condition, argument) {
     try {
-      await this.page.waitForFunction(condition, argument, { polling: 50 });
+      return await this.page.waitForFunction(condition, argument, { polling: 50 });
     } catch (error) {
       throw new Error(`never came: ${what}; ${JSON.stringify(await this.shown())} (${error.message.split('\n')[0]})`);
     }
@@ -34,12 +35,14 @@ export class LivePage {
     return this.until(wanted, (state) => document.body.dataset.state === state, wanted);
   }
 
-  untilUsers(least, most = least) {
+  // All that it shows then: the next event may have other numbers.
+  async untilUsers(least, most = least) {
     const within = ({ least, most }) => {
       const { count } = document.querySelector('[data-role=users]').dataset;
-      return count !== '' && Number(count) >= least && Number(count) <= most;
+      return count !== '' && Number(count) >= least && Number(count) <= most && window.readPage();
     };
-    return this.until(`${least} to ${most} users`, within, { least, most });
+    const found = await this.until(`${least} to ${most} users`, within, { least, most });
+    return found.jsonValue();
   }
 
   untilAfter(at) {
@@ -49,7 +52,7 @@ export class LivePage {
 
   // All that it shows, of one event.
   shown() {
-    return this.page.evaluate(readPage);
+    return this.page.evaluate(() => window.readPage());
   }
 
   // The names of the parts in sight.

@@ -6,11 +6,16 @@ import { assertReadable } from './sight.mjs';
 
 const BOTS = 12;
 const PHONE = 1;
+// After the restart viewers run out: a session is live for so long after its last beat.
+const RUNS_OUT = '3s';
+const LONG = Boolean(process.env.LONG);
+// Of the parts that stand alone: a number, and a list. All of them are judged on the whole page.
+const JUDGED = ['now', 'top'];
 const WIDE = { width: 1280, height: 800 };
 const NARROW = { width: 390, height: 844 };
 const VIEWS = {
-  wide: { viewport: WIDE },
-  'wide-dark': { viewport: WIDE, colorScheme: 'dark' },
+  wide: { viewport: WIDE, contrast: true },
+  'wide-dark': { viewport: WIDE, colorScheme: 'dark', contrast: true },
   narrow: { viewport: NARROW },
   'narrow-dark': { viewport: NARROW, colorScheme: 'dark' },
 };
@@ -40,8 +45,8 @@ function browserOf({ page }) {
   return page.context().browser();
 }
 
-async function assertLooks(live, name) {
-  await assertAccessible(live.page, name);
+async function assertLooks(live, name, contrast = false) {
+  await assertAccessible(live.page, name, { contrast });
   await assertReadable(live.page, name);
 }
 
@@ -65,10 +70,10 @@ export const steps = [
     async ({ demo, memory: { live } }) => {
       await demo.openHood();
       await demo.phone.online();
+      await demo.phone.setLoop(true);
       await demo.phone.click('play');
       await demo.crowd.resize(BOTS);
-      await live.untilUsers(BOTS + PHONE);
-      const { sessions, kinds, minute, top, rising, tail, shares } = await live.shown();
+      const { sessions, kinds, minute, top, rising, tail, shares } = await live.untilUsers(BOTS + PHONE);
       assert.equal(sessions, BOTS + PHONE);
       const all = [['desktop', 'devices'], ['Linux', 'os'], ['HeadlessChrome', 'browsers']];
       assert.deepEqual(shares, all.map(([name, list]) => ({ list, name, sessions })), 'all of them are this browser');
@@ -95,11 +100,11 @@ export const steps = [
   [
     'the live page fits light, dark and a phone',
     async ({ demo, memory, shot }) => {
-      for (const [name, options] of Object.entries(VIEWS)) {
+      for (const [name, { contrast, ...options }] of Object.entries(VIEWS)) {
         const context = await browserOf(demo).newContext(options);
         const live = await LivePage.open(context, memory.url);
         await live.untilUsers(1, BOTS + PHONE);
-        await assertLooks(live, name);
+        await assertLooks(live, name, contrast);
         await assertTouchTargets(live.page, name);
         await shot(`live-${name}`, live.page);
         await context.close();
@@ -118,7 +123,8 @@ export const steps = [
       for (const [index, live] of alone.entries()) {
         assert.deepEqual(await live.partsInSight(), [PARTS[index]]);
         assert.equal(await live.page.locator('nav, footer').filter({ visible: true }).count(), 0);
-        await assertLooks(live, PARTS[index]);
+        await assertReadable(live.page, PARTS[index]);
+        if (LONG || JUDGED.includes(PARTS[index])) await assertAccessible(live.page, PARTS[index], { contrast: false });
       }
       await shot('live-part-top', alone[PARTS.indexOf('top')].page);
       const [first, ...others] = alone;
@@ -145,7 +151,7 @@ export const steps = [
       });
       const live = await LivePage.open(context, memory.url);
       await live.untilState('refused');
-      await assertLooks(live, 'refused');
+      await assertLooks(live, 'refused', true);
       refused = false;
       await live.part('again').click();
       await live.untilUsers(KNOWN.users);
@@ -158,7 +164,7 @@ export const steps = [
       assert.match((await live.shown()).tail[0].text, /Dawn[^]*TV · Android · Chrome · Germany/);
       assert.equal(await live.part('top-error').innerText(), 'A content left out by mistake has at most 3 sessions.');
       assert.equal(await live.part('rising-error').isVisible(), false);
-      await assertLooks(live, 'all that is known');
+      await assertLooks(live, 'all that is known', true);
       await shot('live-known', live.page);
       await context.close();
     },
@@ -170,10 +176,11 @@ export const steps = [
       await live.untilState('away');
       const { at, users } = await live.shown();
       assert.ok(users > 0, 'the last numbers stay');
+      gateway.settings.HEARTLINE__LIVE__TIMEOUT = RUNS_OUT;
       await gateway.start();
       await live.untilState('live');
       await live.untilAfter(at);
-      await live.untilUsers(BOTS / 2, BOTS + PHONE);
+      await live.untilUsers(1, BOTS + PHONE);
     },
   ],
   [
@@ -181,10 +188,9 @@ export const steps = [
     async ({ demo, memory: { live, context } }) => {
       await demo.crowd.resize(0);
       if ((await demo.phone.value('play', 'data-playing')) === 'true') await demo.phone.pause();
-      await live.untilUsers(0);
-      const { sessions, top, tail, minute } = await live.shown();
+      const { sessions, top, tail, minute } = await live.untilUsers(0);
       assert.deepEqual({ sessions, top }, { sessions: 0, top: [] });
-      assert.ok(tail.length > 0 && Number(minute.most) >= BOTS / 2, 'what was is still there');
+      assert.ok(tail.length > 0 && Number(minute.most) > 0, 'what was is still there');
       assert.deepEqual(await live.motions(), []);
       await context.close();
     },

@@ -9,8 +9,8 @@ const REGION = '19';
 const BOTS = 40;
 const ROWS_MAX = 40;
 const VIEWS = {
-  wide: { size: { width: 1280, height: 800 }, colorScheme: 'light' },
-  dark: { size: { width: 1280, height: 800 }, colorScheme: 'dark' },
+  wide: { size: { width: 1280, height: 800 }, colorScheme: 'light', contrast: true },
+  dark: { size: { width: 1280, height: 800 }, colorScheme: 'dark', contrast: true },
   narrow: { size: { width: 390, height: 844 }, colorScheme: 'light' },
   'narrow-dark': { size: { width: 390, height: 844 }, colorScheme: 'dark' },
 };
@@ -99,11 +99,11 @@ export const steps = [
     'the strip of packs fits light, dark and a phone',
     async ({ demo, shot }) => {
       const { page } = demo;
-      for (const [name, { size, colorScheme }] of Object.entries(VIEWS)) {
+      for (const [name, { size, colorScheme, contrast = false }] of Object.entries(VIEWS)) {
         await page.setViewportSize(size);
         await page.emulateMedia({ colorScheme });
         await assertReadable(page, name);
-        await assertAccessible(page, `packs, ${name}`);
+        await assertAccessible(page, `packs, ${name}`, { contrast });
         await assertTouchTargets(page, `packs, ${name}`);
         await shot(`packs-${name}`);
         await shot(`packs-${name}-strip`, demo.packs.root);

@@ -119,6 +119,7 @@ export const steps = [
     'after midnight a viewer who goes on watching earns the first watch again',
     async ({ demo: { page, phone, rewards }, gateway, memory, shot }) => {
       await slowAnimations(page);
+      await phone.setLoop(true);
       await phone.click('play');
       await phone.flagged('beats', memory.day).first().waitFor();
       await rewards.click('to-midnight');

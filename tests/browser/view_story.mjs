@@ -44,6 +44,8 @@ export const steps = [
     async ({ demo: { page, views, phone } }) => {
       await page.locator('[data-role=user]').selectOption(USERS[1]);
       await phone.online();
+      // It goes on until after midnight.
+      await phone.setLoop(true);
       await phone.click('play');
       await views.untilTotal('100', 2);
     },

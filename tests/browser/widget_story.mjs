@@ -3,58 +3,27 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { assertAccessible } from './accessibility.mjs';
-import { PATIENCE_MS } from './demo_page.mjs';
 import { ForeignSite } from './foreign_site.mjs';
 import { assertReadable } from './sight.mjs';
+import { WidgetPage } from './widget_page.mjs';
 
 const BOTS = 12;
 const PHONE = 1;
 const BYTES_MAX = 3_000;
+// After the restart viewers run out: a session is live for so long after its last beat.
+const RUNS_OUT = '3s';
 const PERIOD_MS = 2_000;
 const VIEWS = {
-  wide: { viewport: { width: 1280, height: 800 } },
-  'wide-dark': { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' },
+  wide: { viewport: { width: 1280, height: 800 }, contrast: true },
+  'wide-dark': { viewport: { width: 1280, height: 800 }, colorScheme: 'dark', contrast: true },
   narrow: { viewport: { width: 390, height: 844 } },
   'narrow-dark': { viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
 };
 
-// A page of the site, with the moments at which it asked for numbers.
-async function open(site, context) {
-  const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
-  const asked = [];
-  const faults = [];
-  page.on('request', (request) => request.url().endsWith('/widget/v1.json') && asked.push(performance.now()));
-  page.on('pageerror', (error) => faults.push(error.stack));
-  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
-  await page.goto(site.url);
-  return { page, asked, faults };
-}
-
-// Waits until the widget of this paragraph is shown, and its text is as wanted.
-async function until(page, id, wanted) {
-  const shows = ([id, source]) => {
-    const host = document.querySelector(`#${id} > span`);
-    return host?.checkVisibility() && new RegExp(source).test(host.shadowRoot.textContent);
-  };
-  await page.waitForFunction(shows, [id, wanted.source], { polling: 50 }).catch(async () => {
-    throw new Error(`never came: ${id} ${wanted}; ${await page.locator(`#${id}`).innerText()}`);
-  });
-}
-
-async function untilAsked(asked, more) {
-  const [enough, deadline] = [asked.length + more, performance.now() + PATIENCE_MS];
-  while (asked.length < enough) {
-    assert.ok(performance.now() < deadline, `it never asked ${more} times more`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-function setHidden(page, hidden) {
-  return page.evaluate((hidden) => {
-    Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden });
-    document.dispatchEvent(new Event('visibilitychange'));
-  }, hidden);
+// One request that is not answered hides the number until the next one.
+function untilOneWatches(device) {
+  const shown = '[data-role=watching][data-count="1"]:not([hidden])';
+  return device.root.locator(shown, { hasText: /^\s*1 watching\s*$/ }).waitFor();
 }
 
 export const steps = [
@@ -70,30 +39,28 @@ export const steps = [
     async ({ demo, gateway, memory }) => {
       memory.site = await ForeignSite.open(gateway.url);
       memory.context = await demo.page.context().browser().newContext();
-      memory.first = await open(memory.site, memory.context);
+      memory.first = await WidgetPage.open(memory.site, memory.context);
       const { page } = memory.first;
-      await until(page, 'all', /^0 watching$/);
+      await memory.first.until('all', /^0 watching$/);
       for (const id of ['dawn', 'unknown']) assert.equal(await page.locator(`#${id} > span`).isVisible(), false, id);
       assert.equal(await demo.phone.part('watching').isVisible(), false);
     },
   ],
   [
     'the widget and the players of the demo follow a crowd',
-    async ({ demo, memory: { first: { page } }, shot }) => {
+    async ({ demo, memory: { first }, shot }) => {
+      const { page } = first;
       await demo.openHood();
       await demo.phone.online();
+      await demo.phone.setLoop(true);
       await demo.phone.click('play');
       await demo.crowd.resize(BOTS);
-      await until(page, 'all', new RegExp(`^${BOTS + PHONE} watching$`));
-      await until(page, 'dawn', /^1 watching$/);
-      await until(page, 'list', new RegExp(`^${BOTS + PHONE} in the hall`));
+      await first.until('all', new RegExp(`^${BOTS + PHONE} watching$`));
+      await first.until('dawn', /^1 watching$/);
+      await first.until('list', new RegExp(`^${BOTS + PHONE} in the hall`));
       assert.equal(await page.locator('#list li').count(), 3);
       assert.match(await page.locator('#list li').first().innerText(), /^1:\d+ \d+$/);
-      for (const device of demo.devices()) {
-        const shown = '[data-role=watching][data-count="1"]:not([hidden])';
-        await device.root.locator(shown).waitFor();
-        assert.equal((await device.part('watching').innerText()).trim(), '1 watching', device.name);
-      }
+      for (const device of demo.devices()) await untilOneWatches(device);
       await shot('widget-players');
     },
   ],
@@ -101,22 +68,22 @@ export const steps = [
     'a user with two players is one person',
     async ({ demo: { phone, tv }, gateway }) => {
       await tv.click('play');
-      // Both sessions are live for a moment only: the phone says nothing more when the TV has taken over.
+      await tv.untilAtLeast('acked', 'data-count', 1);
+      // Both sessions are live: the phone says nothing more since the TV has taken over, and its last beat counts for a while.
       for (const until = performance.now() + 3_000; performance.now() < until;) {
         const { top } = await (await fetch(gateway.url + '/widget/v1.json')).json();
         assert.deepEqual(top.filter(({ oid }) => oid === '100').map(({ users }) => users), [1]);
         await new Promise((resolve) => setTimeout(resolve, 250));
       }
-      for (const device of [phone, tv]) {
-        assert.equal((await device.part('watching').innerText()).trim(), '1 watching', device.name);
-      }
+      for (const device of [phone, tv]) await untilOneWatches(device);
       await tv.pause();
     },
   ],
   [
     'all widgets of a page share one feed and ask at most every two seconds',
-    async ({ memory: { first: { page, asked, faults } } }) => {
-      await untilAsked(asked, 4);
+    async ({ memory: { first } }) => {
+      const { page, faults } = first;
+      await first.untilAsked(4);
       // By the clock of the page: what a test hears of requests comes late.
       const began = await page.evaluate(() => {
         const all = performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/widget/v1.json'));
@@ -131,26 +98,39 @@ export const steps = [
     'a hidden page asks nothing and asks at once when it is shown again',
     async ({ memory }) => {
       const { first, site, context } = memory;
-      const other = await open(site, context);
-      await until(other.page, 'all', /watching$/);
-      await setHidden(first.page, true);
-      await untilAsked(other.asked, 1);
+      const other = await WidgetPage.open(site, context);
+      await other.until('all', /watching$/);
+      await first.setHidden(true);
+      await other.untilAsked(1);
       const before = first.asked.length;
-      await untilAsked(other.asked, 4);
+      await other.untilAsked(4);
       assert.equal(first.asked.length, before, 'while another page asked four times');
-      await setHidden(first.page, false);
-      await untilAsked(first.asked, 2);
+      await first.setHidden(false);
+      await first.untilAsked(2);
       await other.page.close();
+    },
+  ],
+  [
+    'one request that fails hides nothing',
+    async ({ memory: { first } }) => {
+      await first.until('all', /watching$/);
+      await first.watchHidden('all');
+      const failed = first.page.waitForEvent('requestfailed', (request) => request.url().endsWith('/widget/v1.json'));
+      await first.page.route('**/widget/v1.json', (route) => route.abort(), { times: 1 });
+      await failed;
+      await first.untilAsked(1);
+      assert.equal(await first.wasHidden(), false, await first.told('all'));
     },
   ],
   [
     'the widget fits light, dark and a phone',
     async ({ demo, memory: { site }, shot }) => {
-      for (const [name, options] of Object.entries(VIEWS)) {
+      for (const [name, { contrast = false, ...options }] of Object.entries(VIEWS)) {
         const context = await demo.page.context().browser().newContext(options);
-        const { page, faults } = await open(site, context);
-        await until(page, 'list', /in the hall/);
-        await assertAccessible(page, `widget ${name}`);
+        const widget = await WidgetPage.open(site, context);
+        const { page, faults } = widget;
+        await widget.until('list', /in the hall/);
+        await assertAccessible(page, `widget ${name}`, { contrast });
         await assertReadable(page, name);
         await shot(`widget-${name}`, page);
         assert.deepEqual(faults, []);
@@ -160,19 +140,20 @@ export const steps = [
   ],
   [
     'after a kill and a restart the gateway is asked again',
-    async ({ gateway, memory: { first: { page } } }) => {
+    async ({ gateway, memory: { first } }) => {
       await gateway.kill();
-      await page.locator('#all > span').waitFor({ state: 'hidden' });
+      await first.page.locator('#all > span').waitFor({ state: 'hidden' });
+      gateway.settings.HEARTLINE__LIVE__TIMEOUT = RUNS_OUT;
       await gateway.start();
-      await until(page, 'all', /^[1-9]\d* watching$/);
+      await first.until('all', /^[1-9]\d* watching$/);
     },
   ],
   [
     'the number of the widget runs out when all viewers stop',
-    async ({ demo, memory: { first: { page }, site, context } }) => {
+    async ({ demo, memory: { first, site, context } }) => {
       await demo.crowd.resize(0);
       if ((await demo.phone.value('play', 'data-playing')) === 'true') await demo.phone.pause();
-      await until(page, 'all', /^0 watching$/);
+      await first.until('all', /^0 watching$/);
       await demo.phone.part('watching').waitFor({ state: 'hidden' });
       await context.close();
       site.close();

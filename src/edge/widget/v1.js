@@ -11,6 +11,8 @@
   // Longer than the 2 s for which the browser keeps an answer.
   const PERIOD_MS = 2200;
   const LONGEST_MS = 60000;
+  // One request that fails is no news: numbers that came this long ago are still shown.
+  const FRESH_MS = 15000;
   const STYLE = ':host{display:inline-block}:host([hidden]){display:none}i{display:inline-block;width:.6em;height:.6em;'
     + 'margin-inline-end:.4em;border-radius:50%;background:#e0453a}ol{margin:.3em 0 0;padding-inline-start:1.5em}'
     + 'b{font-variant-numeric:tabular-nums}a{color:inherit}';
@@ -59,6 +61,7 @@
     let asking = false;
     let timer;
     let asked = -Infinity;
+    let answered = -Infinity;
     let wait = PERIOD_MS;
     const ask = async () => {
       asked = performance.now();
@@ -67,9 +70,10 @@
         const answer = await fetch(url, { credentials: 'omit', signal: AbortSignal.timeout(10000) });
         if (!answer.ok) throw answer;
         numbers = await answer.json();
+        answered = performance.now();
         wait = PERIOD_MS;
       } catch {
-        numbers = null;
+        if (performance.now() - answered > FRESH_MS) numbers = null;
         wait = Math.min(2 * wait, LONGEST_MS);
       }
       asking = false;
