@@ -23,7 +23,7 @@ from wire.dial import dial
 from wire.patience import PATIENCE_SECONDS, until, until_meanwhile
 from wire.tokens import KEY, token
 
-SOCKETS = 10_000
+SOCKETS = 3_000
 # Beats in a second, as in revoke.py.
 RATE = 3_000
 TLS_PROCESSES = 2
@@ -33,7 +33,7 @@ VISIT_PAUSE_SECONDS = 0.02
 
 
 def main():
-    args = arguments(__doc__, key_changes=6, tls_sockets=2_000, certificates=10, rate=RATE)
+    args = arguments(__doc__, key_changes=6, tls_sockets=2_000, certificates=10, rate=RATE, sockets=SOCKETS)
     with Scene(args) as scene:
         keys_change(scene)
         certificates_change(scene)
@@ -44,7 +44,7 @@ def keys_change(scene):
     keys = Keys(scene.scratch / "keys.json")
     keys.write(KEY, _key(0))
     gateway = scene.gateway(AUTH__HS256_SECRET="", AUTH__JWKS_FILE=keys.path, SERVER__WATCH_FILES="0s").start()
-    crowd = scene.crowd(gateway, "--sockets", SOCKETS, "--rate", scene.args.rate, *UNTIL_TOLD)
+    crowd = scene.crowd(gateway, "--sockets", scene.args.sockets, "--rate", scene.args.rate, *UNTIL_TOLD)
     took = asyncio.run(_change_keys(scene, gateway, keys, crowd))
     _judge_crowd(scene, crowd)
     scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")

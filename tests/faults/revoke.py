@@ -21,7 +21,7 @@ OUT_RATIO_MAX = 20
 # A faster exchange is noise.
 EXCHANGE_SECONDS_MIN = 0.25
 REVOKED_CODE = 4003
-SOCKETS = 10_000
+SOCKETS = 3_000
 # Beats in a second. A gateway that is not optimized answers so many at once on two slow cores, whatever else runs there.
 # --long has three times as many.
 RATE = 3_000
@@ -31,10 +31,10 @@ KILLS = 5
 
 
 def main():
-    args = arguments(__doc__, users=50, rate=RATE)
+    args = arguments(__doc__, users=50, rate=RATE, sockets=SOCKETS)
     with Scene(args) as scene:
         gateway = scene.gateway().start()
-        crowd = scene.crowd(gateway, "--sockets", SOCKETS, "--rate", args.rate, *UNTIL_TOLD)
+        crowd = scene.crowd(gateway, "--sockets", args.sockets, "--rate", args.rate, *UNTIL_TOLD)
         users = list(range(1, args.users + 1))
         took = asyncio.run(revoke_all(scene, gateway, users))
         report = scene.judge_crowd(crowd)

@@ -31,6 +31,7 @@ def main():
     parser.add_argument("binary", type=Path)
     parser.add_argument("--users", type=int, default=1_000, help="whose data is compared")
     parser.add_argument("--rounds", type=int, default=5, help="kills")
+    parser.add_argument("--acks", type=int, default=6_000, help="the most beats that are acked before a kill, and after it")
     parser.add_argument("--losses", type=int, choices=(1, 2), default=1, help="of Redis: by FLUSHALL, with its file, or both")
     add_frozen_options(parser)
     parser.add_argument("--away-beats", type=int, default=100_000, help="while Cassandra is away, and while Kafka is")

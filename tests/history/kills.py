@@ -10,7 +10,7 @@ from wire.patience import until
 PLAYERS = 60
 FIRST = 1_000_001  # and so many users later those of the next round
 PLAN = (3, 10)  # of a visit
-ACKS = (2_000, 6_000)  # before a kill, and again when all is back
+ACKS_LEAST = 1_000  # before a kill, and again when all is back; `--acks` are the most
 AWAY_SECONDS = (0.0, 1.5)
 TRIM = {"HISTORY__TRIM": "on", "HISTORY__HOT_MAX": 8, "HISTORY__HOT_KEEP": 4}
 TRIMMED = "heartline_history_trimmed_rows_total"
@@ -22,47 +22,50 @@ def run(part, args):
         gateway.settings.update(TRIM)
         gateway.start()
     part.scene.wait_until_ready()
+    victims = _victims(part)
     for number in range(1, args.rounds + 1):
-        _round(part, number, lambda number=number: _kill(part, number))
+        _round(part, number, args.acks, lambda number=number: _kill(part, *victims[number % len(victims)]))
     cold.run(part)
     if not args.frozen:
         return
     freezes = Freezes(args, part.dice, part.scene)
     for number in range(args.rounds + 1, args.rounds + args.frozen + 1):
         if not part.faults:
-            _round(part, number, lambda: str(freezes.freeze_next()))
+            _round(part, number, args.acks, lambda: str(freezes.freeze_next()))
     print(f"stopped: {dict(freezes.count)}", flush=True)
 
 
-def _kill(part, number):
-    scene, dice = part.scene, part.dice
-    victims = [
-        ("gateway", dice.choice(scene.gateways)),
-        ("Redis", scene.redis.nodes[0]),
-        ("Kafka", scene.kafka),
-        ("job", dice.choice(scene.jobs)),
-        ("Cassandra", scene.cassandra),
-    ]
-    name, victim = victims[number % len(victims)]
+def _victims(part):
+    """By name, those of which one at a time is killed; in a random order: of few rounds each has another few."""
+    scene = part.scene
+    victims = {
+        "gateway": scene.gateways, "Redis": scene.redis.nodes, "Kafka": [scene.kafka], "job": scene.jobs,
+        "Cassandra": [scene.cassandra],
+    }
+    return part.dice.sample(list(victims.items()), len(victims))
+
+
+def _kill(part, name, alike):
+    victim = part.dice.choice(alike)
     victim.kill()
-    time.sleep(dice.uniform(*AWAY_SECONDS))
+    time.sleep(part.dice.uniform(*AWAY_SECONDS))
     victim.start()
     return f"{name} killed"
 
 
-def _round(part, number, strike):
+def _round(part, number, acks, strike):
     """`strike`: returns what has happened, and was undone."""
     scene, dice = part.scene, part.dice
     # Half of them have played before.
     mids = range(FIRST + number * PLAYERS // 2, FIRST + (number + 2) * PLAYERS // 2)
     part.crowd.play(mids, scene.places, PLAN)
-    part.crowd.wait_for_acks(dice.randrange(*ACKS))
+    part.crowd.wait_for_acks(dice.randint(ACKS_LEAST, acks))
     part.expect(scene.redis.listed_users(), "load", "nothing is listed when something is killed")
     began = time.monotonic()
     blow = strike()
     scene.wait_until_ready()
     back = time.monotonic() - began
-    part.crowd.wait_for_acks(dice.randrange(*ACKS))
+    part.crowd.wait_for_acks(dice.randint(ACKS_LEAST, acks))
     figures = part.crowd.stop()
     part.figures.add(figures)
     began = time.monotonic()

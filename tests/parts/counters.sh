@@ -7,7 +7,7 @@ need_redis
 need_binary
 ready
 for store in embedded redis; do
-  "$PYTHON" -m counter_audit "$HEARTLINE_BIN" --store "$store" $([[ $LONG ]] && echo --rounds 60) \
+  "$PYTHON" -m counter_audit "$HEARTLINE_BIN" --store "$store" --rounds "$([[ $LONG ]] && echo 60 || echo 6)" \
     $([[ $store == redis ]] && { [[ $LONG ]] && echo --frozen 6 || echo --frozen 1 --frozen-seconds 6; }) \
     ${AUDIT_SEED:+--seed "$AUDIT_SEED"}
 done

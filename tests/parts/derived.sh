@@ -8,8 +8,8 @@ need_mongo
 need_binary
 ready
 for store in embedded redis; do
-  kills=4 frozen=()
-  [[ $store == embedded ]] || kills=3 frozen=(--frozen 1 --frozen-seconds 6)
+  kills=3 frozen=()
+  [[ $store == embedded ]] || kills=2 frozen=(--frozen 1 --frozen-seconds 6)
   [[ ! $LONG || $store == embedded ]] || frozen=(--frozen 12)
   "$PYTHON" -m derived_audit "$HEARTLINE_BIN" --store "$store" --users 1000 "${frozen[@]}" \
     $([[ $LONG ]] && echo --rounds 60 --records 100000 || echo --rounds "$kills" --records 4000 --switches 1) \

@@ -8,4 +8,4 @@ ready
 # Mounts of its own: they are gone with it, however it ends.
 unshare --mount true ||
   die "a small disk to fill takes root; run: sudo tests/run disk (in a container: one with --cap-add SYS_ADMIN)"
-unshare --mount "$PYTHON" -m faults.disk "$HEARTLINE_BIN" $([[ $LONG ]] && echo --fills 60)
+unshare --mount "$PYTHON" -m faults.disk "$HEARTLINE_BIN" --fills "$([[ $LONG ]] && echo 60 || echo 2)"

@@ -7,7 +7,7 @@ need_kafka
 need_binary
 ready
 "$PYTHON" -m unittest tiers.test_freezes
-"$PYTHON" -m auditor.fleet "$HEARTLINE_BIN" --rounds "${AUDIT_ROUNDS:-$([[ $LONG ]] && echo 300 || echo 6)}" \
+"$PYTHON" -m auditor.fleet "$HEARTLINE_BIN" --rounds "${AUDIT_ROUNDS:-$([[ $LONG ]] && echo 300 || echo 4)}" \
   $([[ $LONG ]] && echo --users 300 --newcomers 100 --frozen 12 || echo --frozen 1 --frozen-seconds 6) \
   ${AUDIT_SEED:+--seed "$AUDIT_SEED"}
 # The same with steady beats held back for later ones.

@@ -4,5 +4,6 @@ need_command openssl openssl
 need_python
 need_binary
 ready
-"$PYTHON" -m faults.reload "$HEARTLINE_BIN" $([[ $LONG ]] && echo --rate 10000 --key-changes 24 --tls-sockets 6000 --certificates 100)
-"$PYTHON" -m faults.revoke "$HEARTLINE_BIN" $([[ $LONG ]] && echo --rate 10000 --users 1000)
+"$PYTHON" -m faults.reload "$HEARTLINE_BIN" $([[ $LONG ]] &&
+  echo --sockets 10000 --rate 10000 --key-changes 24 --tls-sockets 6000 --certificates 100 || echo --rate 1000 --key-changes 4)
+"$PYTHON" -m faults.revoke "$HEARTLINE_BIN" $([[ $LONG ]] && echo --sockets 10000 --rate 10000 --users 1000 || echo --rate 1000)

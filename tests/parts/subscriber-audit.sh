@@ -8,8 +8,8 @@ need_binary
 ready
 "$PYTHON" -m unittest subscriber_audit.test_judge subscriber_audit.test_hung
 for store in embedded redis; do
-  kills=5 frozen=()
-  [[ $store == embedded ]] || kills=4 frozen=(--frozen 1 --frozen-seconds 6)
+  kills=3 frozen=()
+  [[ $store == embedded ]] || kills=2 frozen=(--frozen 1 --frozen-seconds 6)
   [[ ! $LONG || $store == embedded ]] || frozen=(--frozen 8)
   "$PYTHON" -m subscriber_audit "$HEARTLINE_BIN" --store "$store" --rounds $([[ $LONG ]] && echo 30 || echo "$kills") \
     "${frozen[@]}" ${AUDIT_SEED:+--seed "$AUDIT_SEED"}

@@ -3,5 +3,6 @@
 need_python
 need_binary
 ready
-"$PYTHON" -m faults.sync "$HEARTLINE_BIN" $([[ $LONG ]] && echo --failures 60)
+# Each way in which a disk fails comes once.
+"$PYTHON" -m faults.sync "$HEARTLINE_BIN" $([[ $LONG ]] && echo --failures 60 || echo --failures 4 --sockets 400 --rate 600)
 "$PYTHON" -m faults.table "$HEARTLINE_BIN"

@@ -7,5 +7,5 @@ need_mongo
 need_binary
 ready
 "$PYTHON" -m view_audit "$HEARTLINE_BIN" \
-  $([[ $LONG ]] && echo --rounds 60 --frozen 12 --night 300 || echo --frozen 1 --frozen-seconds 6) \
+  $([[ $LONG ]] && echo --rounds 60 --frozen 12 --night 300 || echo --rounds 3 --frozen 1 --frozen-seconds 6) \
   ${AUDIT_SEED:+--seed "$AUDIT_SEED"}
