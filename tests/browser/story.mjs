@@ -209,9 +209,13 @@ export const steps = [
     async ({ demo: { phone, tv } }) => {
       await tv.untilAtLeast('resume', 'data-pos', (await phone.position()) - 500);
       await tv.part('seek').fill('3');
+      // What was played before may reach up to there.
+      const began = tv.part('video').evaluate((video) => new Promise((resolve) => {
+        video.addEventListener('playing', () => resolve(Math.round(video.currentTime * 1000)), { once: true });
+      }));
       await tv.click('play');
       await tv.untilPlayed(3_500);
-      near(await tv.playedFrom(), 3_000, 'played on the TV');
+      near(await began, 3_000, 'played on the TV');
       await tv.pause();
       await tv.outboxEmpty();
     },
