@@ -19,6 +19,13 @@ def rules():
     return {rule: scenario for rule, scenario, *_ in (line.split("\t") for line in lines.splitlines())}
 
 
+def scenario_of(rule):
+    """Options for the scenario of this rule, with all that is judged in it."""
+    scenarios = rules()
+    judged = {scenarios[rule], "every-scenario"}
+    return ["--only", *(other for other, scenario in scenarios.items() if scenario in judged)]
+
+
 class Outcome:
     def __init__(self, code, report, said):
         self.code, self.report, self.said = code, report, said

@@ -6,10 +6,9 @@ import sys
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from . import kit
+from . import kit, kotlin
 
 RULES = kit.rules()
-EVERYWHERE = [rule for rule, scenario in RULES.items() if scenario == "every-scenario"]
 FAULTS = subprocess.run(
     [sys.executable, "-c", "from conformance.broken import FAULTS; print(*FAULTS)"],
     check=True, capture_output=True, text=True,
@@ -21,8 +20,11 @@ AT_ONCE = 6 * os.cpu_count()
 def judged(rule):
     """A faulty client, in the scenario of its rule."""
     harness = [sys.executable, "-m", "conformance.broken", rule]
-    neighbors = [other for other, scenario in RULES.items() if scenario == RULES[rule]]
-    return kit.judge(lambda url: [*harness, url], "--only", *neighbors, *EVERYWHERE)
+    return kit.judge(lambda url: [*harness, url], *kit.scenario_of(rule))
+
+
+def judged_in_kotlin(rule):
+    return kit.judge(lambda url: kotlin.broken(rule, url), *kit.scenario_of(rule))
 
 
 class Broken(unittest.TestCase):
@@ -33,5 +35,14 @@ class Broken(unittest.TestCase):
         with ThreadPoolExecutor(AT_ONCE) as pool:
             for rule, outcome in zip(FAULTS, pool.map(judged, FAULTS), strict=True):
                 with self.subTest(rule):
-                    self.assertEqual(outcome.failed, {rule}, outcome.report)
-                    self.assertEqual(outcome.code, 1)
+                    self.fails(rule, outcome)
+
+    def test_each_bug_in_the_client_in_kotlin_fails_its_rule_alone(self):
+        self.assertTrue(kotlin.BUGS)
+        for rule in kotlin.BUGS:
+            with self.subTest(rule):
+                self.fails(rule, judged_in_kotlin(rule))
+
+    def fails(self, rule, outcome):
+        self.assertEqual(outcome.failed, {rule}, outcome.report)
+        self.assertEqual(outcome.code, 1)

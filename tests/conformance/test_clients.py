@@ -1,11 +1,11 @@
-"""Clients that keep all rules: the browser SDK, and the one of docs/examples. And what no client was there for."""
+"""Clients that keep all rules: the browser SDK, and those of docs/examples. And what no client was there for."""
 
 import os
 import sys
 import unittest
 from pathlib import Path
 
-from . import kit
+from . import kit, kotlin
 
 ROOT = Path(__file__).parents[2]
 WORKERS = "8"
@@ -17,13 +17,17 @@ def sdk(url):
     return [os.environ["NODE"], "--experimental-websocket", *quiet, script, url, WORKERS]
 
 
-def example(url):
+def example_in_python(url):
     return [sys.executable, ROOT / "docs" / "examples" / "conformance.py", url, WORKERS]
 
 
+def example_in_kotlin(url):
+    return kotlin.client(url, WORKERS)
+
+
 class Clients(unittest.TestCase):
-    def test_the_sdk_and_the_example_keep_all_rules(self):
-        for harness in (sdk, example):
+    def test_the_sdk_and_the_examples_keep_all_rules(self):
+        for harness in (sdk, example_in_python, example_in_kotlin):
             with self.subTest(harness.__name__):
                 outcome = kit.judge(harness)
                 self.assertEqual((outcome.failed, outcome.not_tried), (set(), set()), outcome.report)

@@ -224,6 +224,19 @@ end_cassandra() {
   [[ -z ${cassandra:-} ]] || { kill "$cassandra"; wait "$cassandra" || true; }
 }
 
+# Exports KOTLIN, the folder of what tests/conformance/kotlin.sh compiles. Its compiler and libraries are jars below TOOLS.
+need_kotlin_client() {
+  need_command java openjdk-17-jre-headless
+  need_command mvn maven
+  need_command patch patch
+  one_at_a_time compile_kotlin_client
+  export KOTLIN=$TOOLS/kotlin/target
+}
+
+compile_kotlin_client() {
+  twice tests/conformance/kotlin.sh || die "cannot compile the client; run: tests/conformance/kotlin.sh"
+}
+
 # The server of tests/services/mongo.sh, whose jars and class are kept below TOOLS.
 need_mongo() {
   need_command javac openjdk-17-jdk-headless
