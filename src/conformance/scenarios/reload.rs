@@ -38,6 +38,7 @@ async fn play(stage: &mut Stage) -> Played {
     let first = stage.gateway.newest();
     let reloaded_at = stage.gateway.ms();
     stage.does("reload").await?;
+    let reloaded = stage.gateway.now();
     stage.holds_acks(false);
     stage.play().await?;
     let second = stage.need_connection(first).await?;
@@ -46,13 +47,19 @@ async fn play(stage: &mut Stage) -> Played {
     let expected = format!("the newest unacked beat once more: {}", newest.shown());
     let seen = format!("{} other beats", stage.gateway.log().beats_of(second).len());
     stage.judge(&RESENDS, found.ok_or_else(|| Fault::new(expected, seen)));
-    let is_new = |beat: &Beat| before.iter().all(|old| old.key() != beat.key());
+    let is_new = |beat: &Beat| is_new(beat, &before, reloaded);
     let new = stage.need("beat of the new process", |log| log.beats_of(second).into_iter().find(is_new)).await?;
     stage.judge(&SESSION, fresh(&new, &before, reloaded_at));
     let is_there = new.pos() >= THERE;
     let expected = format!("a position from {THERE} on, where the unacked beats were");
     stage.judge(&OWN, is_there.then_some(()).ok_or_else(|| Fault::new(expected, new.shown())));
     Ok(())
+}
+
+/// Made by the new process. What the old one made last may come only now, from the storage: its session is known, and it is
+/// older than the reload.
+fn is_new(beat: &Beat, before: &[Beat], reloaded: i64) -> bool {
+    beat.at() > reloaded || before.iter().all(|old| old.session() != beat.session())
 }
 
 fn fresh(new: &Beat, before: &[Beat], reloaded_at: u64) -> Result<(), Fault> {
