@@ -9,6 +9,7 @@ pub mod beat;
 pub mod change;
 pub mod cloud_event;
 pub mod cold;
+pub mod content_name;
 pub mod counters;
 pub mod decide;
 pub mod duration_text;

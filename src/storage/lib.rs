@@ -3,6 +3,7 @@
 
 pub mod agreed_settings;
 pub mod config;
+pub mod content_names;
 pub mod counters;
 pub mod delivery;
 pub mod device_channel;

@@ -15,6 +15,7 @@ mod address;
 mod append_only_file;
 mod check;
 pub mod checked;
+pub mod content_names;
 pub mod counters;
 mod deployment;
 pub mod device_channel;

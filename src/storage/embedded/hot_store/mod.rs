@@ -30,6 +30,7 @@ mod codec;
 #[cfg(test)]
 mod codec_properties;
 mod commit;
+mod content_names;
 mod counters;
 mod day_tables;
 mod direct;
@@ -64,6 +65,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+pub use self::content_names::EmbeddedContentNames;
 pub use self::direct::EmbeddedDirect;
 pub use self::names::EmbeddedNames;
 pub use crate::open_error::OpenError;
