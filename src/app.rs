@@ -175,17 +175,17 @@ fn build(
     let calendar = Calendar::open(&config.rewards, views_rule, hot.calendar.clone(), hot.rebuilt_at, &clock)?;
     let rewards_clock = RewardsClock { today: calendar.today.clone(), clock: clock.clone() };
     let Bus { bus, positions, tail, logs } = events::build(config, clock.clone(), stop.clone(), parts)?;
-    let Hot { store, outbox, notices, channel, gateways, .. } = hot;
+    let Hot { store, outbox, notices, channel, gateways, names, contents, .. } = hot;
     let is_shared = shared.is_some();
     let stores = Stores { hot: store, is_shared, outbox, notices, bus, positions, views: kept_views };
     let cold = shared.as_ref().and_then(|shared| shared.cold_reader(config, &clock, parts));
-    let common_stores = CommonStores { hot: stores.hot.clone(), channel, cold, names: hot.names };
+    let common_stores = CommonStores { hot: stores.hot.clone(), channel, cold, names, contents };
     let common = Common::build(config, common_stores, clock, access.presence.clone(), stop.clone(), parts);
     if let Some(statistics) = statistics {
         statistics.build(&config.counters, &common, parts);
     }
     let source = Source::of(&config.events.deployment);
-    let outbox = Outbox::build(config.rewards.outbox, source, common.names.clone(), &stores, parts);
+    let outbox = Outbox::build(config.rewards.outbox, source, &common, &stores, parts);
     let counting = Counting { direct: hot.direct, derived };
     let counters = counters::build(&config.counters, counting, config.rewards.outbox, &outbox, &common, parts);
     let views = views::build(&config.views, stores.views.clone(), &rewards_clock.today, &common, parts);
@@ -219,7 +219,7 @@ fn build(
     }
     job::build(config, role, stop.clone(), parts)?;
     hot::measure_disk(config, parts.metrics()).map_err(StartError::Process)?;
-    widget::build(&config.live, &config.demo, has_demo, live.routes.board(), parts);
+    widget::build(&config.live, &config.demo, has_demo, live.routes.board(), &common, parts);
     if has_demo {
         let (key, live, clock) = (access.key.clone(), live.routes, rewards_clock);
         let shown = Shown { key, tail, live, packs, counters, receivers, clock };

@@ -10,6 +10,7 @@ use super::error::StartError;
 use super::spawn::{runtime, spawn};
 use crate::config::Config;
 use domain::cold::ColdReader;
+use domain::content_names::NamedContents;
 use domain::devices::presence::Presence;
 use domain::history::History;
 use domain::ingest::hold_index::HoldIndex;
@@ -17,6 +18,8 @@ use domain::names::UserNames;
 use domain::store_reads::StoreReads;
 use domain::time::clock::Clock;
 use domain::time::guard::{ClockGuard, ClockStatus};
+use edge::called_users::CalledUsers;
+use edge::control::counter_keys::KeyNames;
 use edge::shutdown::Stop;
 use model::mid_hash::MidHash;
 use storage::device_channel::DeviceChannel;
@@ -39,6 +42,8 @@ pub(super) struct Common {
     pub mid_hash: MidHash,
     /// Where users are named by texts.
     pub names: Option<UserNames>,
+    /// Where contents are.
+    pub contents: Option<NamedContents>,
     pub stop: Stop,
 }
 
@@ -48,12 +53,13 @@ pub(super) struct CommonStores {
     pub channel: Arc<dyn DeviceChannel>,
     pub cold: Option<Arc<ColdReader>>,
     pub names: Option<UserNames>,
+    pub contents: Option<NamedContents>,
 }
 
 impl Common {
     pub fn build(
         config: &Config,
-        CommonStores { hot, channel, cold, names }: CommonStores,
+        CommonStores { hot, channel, cold, names, contents }: CommonStores,
         clock: Arc<Clock>,
         presence: Arc<Presence>,
         stop: Stop,
@@ -70,7 +76,26 @@ impl Common {
         let history = History::new(hot.clone(), clock.clone(), reads.clone(), reading, holds.clone());
         let history = history.with_cold(cold.clone());
         let mid_hash = config.log.mid_hash();
-        Common { hot, channel, clock, clock_status, presence, reads, history, cold, holds, mid_hash, names, stop }
+        Common {
+            hot,
+            channel,
+            clock,
+            clock_status,
+            presence,
+            reads,
+            history,
+            cold,
+            holds,
+            mid_hash,
+            names,
+            contents,
+            stop,
+        }
+    }
+
+    /// The names of users and contents, for calls.
+    pub fn key_names(&self) -> KeyNames {
+        KeyNames { called_users: CalledUsers(self.names.clone()), contents: self.contents.clone() }
     }
 }
 

@@ -12,7 +12,6 @@ use super::outbox::Outbox;
 use super::spawn::{runtime, spawn};
 use domain::counters::config::CountersConfig;
 use domain::counters::{CounterStores, Counters, CrossingEvents};
-use edge::called_users::CalledUsers;
 use edge::control::counters;
 use edge::shutdown::Stop;
 use storage::counters::{DerivedCounters, DirectCounters, Metrics};
@@ -58,7 +57,7 @@ pub(super) fn build(
     let events = CrossingEvents { outbox: outbox.entries.clone(), outbox_max: room, notify: outbox.notify.clone() };
     let stores = CounterStores { direct, derived };
     let counters = Arc::new(Counters::new(config, stores, events, common.clock.clone(), assembly.metrics()));
-    assembly.serve_control(counters::routes(counters.clone(), CalledUsers(common.names.clone())));
+    assembly.serve_control(counters::routes(counters.clone(), common.key_names()));
     counters
 }
 

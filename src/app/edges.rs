@@ -71,6 +71,7 @@ pub(super) fn build(
         lanes,
         clock: common.clock.clone(),
         history: common.history.clone(),
+        contents: common.contents.clone(),
         connect_lookup: connect_lookup.clone(),
         views: views.clone(),
         elsewhere: elsewhere.clone(),

@@ -81,7 +81,7 @@ impl Grpc {
         gateways.register(assembly.metrics());
         let store = StoreState { health, clock_status: common.clock_status.clone() };
         let called_users = CalledUsers(common.names.clone());
-        let routes = Routes::new(context.clone(), counters, called_users.clone());
+        let routes = Routes::new(context.clone(), counters, common.key_names());
         let service = GatewayService { context, users, called_users, gateways, revocations, backing, store, routes };
         let patience = Patience { handshake: config.server.handshake_timeout, idle: config.server.keep_alive };
         let calls_max = config.limits.grpc_calls;

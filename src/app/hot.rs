@@ -9,10 +9,12 @@ use prometheus_client::registry::Registry;
 use super::counters::{Derived, Direct};
 use super::error::StartError;
 use crate::config::Config;
+use domain::content_names::NamedContents;
 use domain::devices::gateways::Gateways;
 use domain::names::UserNames;
 use domain::time::clock;
 use edge::auth::Subjects;
+use model::content_name::ContentIds;
 use model::rewards::calendar::StoredCalendar;
 use storage::counters::DirectCounters;
 use storage::device_channel::{Alone, DeviceChannel};
@@ -25,7 +27,9 @@ use storage::views::Views;
 use storage_embedded::data_dir::DataDir;
 use storage_embedded::disk_usage::DiskUsage;
 use storage_embedded::event_bus::EmbeddedLog;
-use storage_embedded::hot_store::{EmbeddedCounters, EmbeddedDirect, EmbeddedNames, EmbeddedStore};
+use storage_embedded::hot_store::{
+    EmbeddedContentNames, EmbeddedCounters, EmbeddedDirect, EmbeddedNames, EmbeddedStore,
+};
 
 /// How often the disk is measured: more often than Prometheus asks.
 const DISK_USAGE_INTERVAL: Duration = Duration::from_secs(5);
@@ -42,6 +46,8 @@ pub(super) struct Hot {
     pub calendar: Option<StoredCalendar>,
     /// Where users are named by texts.
     pub names: Option<UserNames>,
+    /// Where contents are named by texts.
+    pub contents: Option<NamedContents>,
     /// When the store was rebuilt after a loss, milliseconds since 1970; `None`: it never was.
     pub rebuilt_at: Option<u64>,
     pub views: Option<Arc<dyn Views>>,
@@ -64,17 +70,25 @@ pub(super) fn measure_disk(config: &Config, registry: &mut Registry) -> io::Resu
     Ok(())
 }
 
-/// Users are named in one way for as long as the store lives. `has_names`: whether they have names there; `None`: it is new.
-pub(super) fn require_subjects(subjects: Subjects, has_names: Option<bool>) -> Result<(), StartError> {
-    let (is, was) = match (subjects, has_names) {
-        (Subjects::Any, Some(false)) => ("any", "number"),
-        (Subjects::Number, Some(true)) => ("number", "any"),
-        (_, None) | (Subjects::Any, Some(true)) | (Subjects::Number, Some(false)) => return Ok(()),
+/// Users and contents are named in one way for as long as the store lives. `by_name`: what the setting says; `has_names`:
+/// whether they have names there; `None`: it is new.
+fn require_naming(setting: &str, by_name: bool, has_names: Option<bool>) -> Result<(), StartError> {
+    let (is, was) = match (by_name, has_names) {
+        (true, Some(false)) => ("any", "number"),
+        (false, Some(true)) => ("number", "any"),
+        (_, None) | (true, Some(true)) | (false, Some(false)) => return Ok(()),
     };
     Err(StartError::Misfit(format!(
-        "auth.subjects: is \"{is}\", and was \"{was}\" when this store was made; set \"{was}\", or begin with a new \
-         store"
+        "{setting}: is \"{is}\", and was \"{was}\" when this store was made; set \"{was}\", or begin with a new store"
     )))
+}
+
+pub(super) fn require_subjects(subjects: Subjects, has_names: Option<bool>) -> Result<(), StartError> {
+    require_naming("auth.subjects", subjects == Subjects::Any, has_names)
+}
+
+pub(super) fn require_content_ids(ids: ContentIds, has_names: Option<bool>) -> Result<(), StartError> {
+    require_naming("contents.ids", ids == ContentIds::Any, has_names)
 }
 
 impl Hot {
@@ -95,9 +109,17 @@ impl Hot {
             false => Some(Arc::new(EmbeddedDirect::open(store.clone(), definitions, config.rewards.outbox)?)),
         };
         require_subjects(config.auth.subjects, store.has_names()?)?;
+        require_content_ids(config.contents.ids, store.has_content_names()?)?;
         let names = match config.auth.subjects {
             Subjects::Number => None,
             Subjects::Any => Some(UserNames::new(Arc::new(EmbeddedNames::open(store.clone())?))),
+        };
+        let contents = match config.contents.ids {
+            ContentIds::Number => None,
+            ContentIds::Any => {
+                let names = EmbeddedContentNames::open(store.clone(), Arc::new(clock::wall))?;
+                Some(NamedContents::new(Arc::new(names)))
+            }
         };
         let derived = EmbeddedCounters::of(store.clone(), config.counters.derived(&config.reading));
         let metrics = derived.metrics().clone();
@@ -109,6 +131,7 @@ impl Hot {
             clock_floor: store.clock_floor(),
             calendar: store.calendar().cloned(),
             names,
+            contents,
             rebuilt_at: None,
             views: Some(store.clone()),
             direct: Direct { counters: direct, worker: None },

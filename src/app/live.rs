@@ -34,7 +34,7 @@ impl Live {
         let metrics = assembly.metrics();
         let counting = LiveCounting::new(inlet.clone(), board.clone(), clock, timeout, sizes, kinds, metrics);
         assembly.threads.push(Box::new(|| count_live(counting, stop).map(|()| None)));
-        let routes = Arc::new(LiveRoutes::new(board, config.streams, assembly.metrics()));
+        let routes = Arc::new(LiveRoutes::new(board, common.contents.clone(), config.streams, assembly.metrics()));
         assembly.serve_control(live::routes(routes.clone()));
         Live { inlet, routes }
     }

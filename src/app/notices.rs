@@ -38,6 +38,7 @@ pub(super) fn build(
         left,
         health,
         names: common.names.clone(),
+        contents: common.contents.clone(),
     };
     let (looking, stop) = (followers.clone(), common.stop.clone());
     assembly.threads.push(Box::new(move || {

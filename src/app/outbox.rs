@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::assembly::Assembly;
+use super::common::Common;
 use super::stores::Stores;
-use domain::names::UserNames;
 use domain::outbox::bus_health::BusHealth;
 use domain::outbox::relay::Relay;
 use domain::outbox::relay_notify::RelayNotify;
@@ -17,20 +17,20 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    /// The relay runs until the process ends. `room`: entries with which the outbox is full. `names`: where users are named
-    /// by texts.
-    pub fn build(
-        room: u64,
-        source: Source,
-        names: Option<UserNames>,
-        stores: &Stores,
-        assembly: &mut Assembly,
-    ) -> Self {
+    /// The relay runs until the process ends. `room`: entries with which the outbox is full.
+    pub fn build(room: u64, source: Source, common: &Common, stores: &Stores, assembly: &mut Assembly) -> Self {
         let (outbox, bus) = (stores.outbox.clone(), stores.bus.clone());
         let health = BusHealth::new(bus.clone(), outbox.clone(), room, assembly.metrics());
         let notify = Arc::new(RelayNotify::default());
-        let relay =
-            Relay { outbox: outbox.clone(), bus, notify: notify.clone(), health: health.clone(), source, names };
+        let relay = Relay {
+            outbox: outbox.clone(),
+            bus,
+            notify: notify.clone(),
+            health: health.clone(),
+            source,
+            names: common.names.clone(),
+            contents: common.contents.clone(),
+        };
         assembly.background.push(Box::pin(relay.run()));
         assembly.degraded.push(Box::new(move || health.degraded()));
         Outbox { entries: outbox, notify }

@@ -24,9 +24,9 @@ use domain::subscribers::config::SubscribersConfig;
 use domain::subscribers::{FilterNames, Subscribers};
 use domain::time::clock::Clock;
 use domain::time::guard::ClockStatus;
-use edge::called_users::CalledUsers;
 use edge::control::subscribers::{self, Served};
 use edge::shutdown::Stop;
+use model::content_name::ContentIds;
 use model::subscribers::{EndpointRules, Retries};
 use storage::endpoint::Endpoint;
 use storage::event_bus::EventTopic;
@@ -87,10 +87,11 @@ pub(super) fn build(
     let settings = &config.subscribers;
     let followers = notices::build(config, parts.queues.clone(), reach, stores, common, assembly);
     let subscribers = Arc::new(parts.subscribers(config, followers));
-    let (asked, called_users) = (subscribers.clone(), CalledUsers(common.names.clone()));
-    assembly.serve_control(subscribers::routes(Served::By { subscribers: asked, called_users }));
+    let (asked, names) = (subscribers.clone(), common.key_names());
+    assembly.serve_control(subscribers::routes(Served::By { subscribers: asked, names }));
     if role.has_cascade(config) {
-        let (thread, stop) = (CascadeThread::new(settings, parts, assembly)?, common.stop.clone());
+        let thread = CascadeThread::new(settings, config.contents.ids, parts, assembly)?;
+        let stop = common.stop.clone();
         assembly.threads.push(Box::new(|| thread.start(stop).map(Some)));
     }
     Ok(Some(subscribers))
@@ -132,7 +133,13 @@ impl Parts {
 }
 
 impl CascadeThread {
-    pub fn new(settings: &SubscribersConfig, parts: Parts, assembly: &mut Assembly) -> Result<Self, StartError> {
+    /// `ids`: how events name contents.
+    pub fn new(
+        settings: &SubscribersConfig,
+        ids: ContentIds,
+        parts: Parts,
+        assembly: &mut Assembly,
+    ) -> Result<Self, StartError> {
         let archive = parts.archive();
         let Parts { queues, sources, clock, clock_status, queued, replay_asked: asked } = parts;
         let metrics = Metrics::new(assembly.metrics());
@@ -163,11 +170,12 @@ impl CascadeThread {
             metrics: metrics.clone(),
             turns: turns.clone(),
             looks: looks.clone(),
+            ids,
             lag: metrics.lag(topic),
         });
         let cascades = cascades.collect();
         let replays =
-            Replays { archive, queues: queues.clone(), asked, queued: queued.clone(), health: health.clone() };
+            Replays { archive, queues: queues.clone(), asked, queued: queued.clone(), health: health.clone(), ids };
         let workers = Workers { turns, queues, queued, health, metrics };
         Ok(CascadeThread { cascades, replays, workers })
     }

@@ -34,6 +34,7 @@ pub(super) fn build(
         reading: reading.clone(),
         mid_hash: common.mid_hash.clone(),
         called_users: CalledUsers(common.names.clone()),
+        contents: common.contents.clone(),
         gateway: name_of(main),
     }));
 }

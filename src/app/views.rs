@@ -8,6 +8,7 @@ use domain::rewards::today::Today;
 use domain::views::ViewCounting;
 use domain::views::config::ViewsConfig;
 use edge::control::views;
+use model::content_name::ContentIds;
 use storage::views::Views;
 
 /// `None`: nothing is counted.
@@ -21,6 +22,7 @@ pub(super) fn build(
     let store = store.filter(|_| config.is_on())?;
     let (clock, today) = (common.clock.clone(), today.clone());
     let views = Arc::new(ViewCounting::new(config.clone(), store, clock, today, assembly.metrics()));
-    assembly.serve_control(views::routes(views.clone()));
+    let ids = common.contents.as_ref().map_or(ContentIds::Number, |_| ContentIds::Any);
+    assembly.serve_control(views::routes(views.clone(), ids));
     Some(views)
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::assembly::Assembly;
+use super::common::Common;
 use domain::live::board::LiveBoard;
 use domain::live::config::LiveConfig;
 use edge::config::DemoConfig;
@@ -16,6 +17,7 @@ pub(super) fn build(
     of_demo: &DemoConfig,
     has_demo: bool,
     board: Arc<LiveBoard>,
+    common: &Common,
     assembly: &mut Assembly,
 ) {
     // Listed in any case, so that a dashboard can be made before it is on.
@@ -26,7 +28,7 @@ pub(super) fn build(
     }
     let users_min = if for_demo { 1 } else { live.widget_min };
     let of = WidgetConfig { users_min, per_second: live.widget_per_second };
-    let router = router(Widget::new(board, of, metrics));
+    let router = router(Widget::new(board, common.contents.clone(), of, metrics));
     let behind_proxies = !for_demo || of_demo.issue_tokens_for_any_user_with_the_real_key;
     let pages = demo::on_this_machine(router, behind_proxies);
     assembly.pages.push(Box::new(|_| pages));

@@ -9,8 +9,9 @@ use super::layers::Layers;
 use model::duration_text::of_duration;
 
 /// A name that ends with a dot stands for all settings of a section.
-const ALIKE: [&str; 12] = [
+const ALIKE: [&str; 13] = [
     "auth.subjects",
+    "contents.ids",
     "counters.derived",
     "counters.direct",
     "events.deployment",
@@ -66,6 +67,7 @@ mod tests {
         let defaults = with("");
         for (setting, text) in [
             ("auth.subjects", "\"number\""),
+            ("contents.ids", "\"number\""),
             ("store.retention", "90d"),
             ("store.records_per_user", "10000"),
             ("rewards.zone", "\"UTC\""),

@@ -9,7 +9,8 @@ use super::error::Problem;
 use super::layers::Layers;
 use edge::auth::SECRET_BYTES_MIN;
 use edge::config::ForwardedHeader;
-use edge::limits::config::{BEAT_BYTES_MAX, FRAME_OVERHEAD_BYTES_MAX, RECORD_BYTES_MAX};
+use edge::limits::config::{BEAT_BYTES_MAX, CONTENT_NAME_BYTES_MAX, FRAME_OVERHEAD_BYTES_MAX, RECORD_BYTES_MAX};
+use model::content_name::ContentIds;
 use model::subscribers::{EndpointHost, EndpointUrl, NoEndpointUrl};
 use storage::event_bus::config::{RETENTION_BYTES_MIN, is_deployment};
 
@@ -38,6 +39,7 @@ pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
     checks.key(config);
     checks.key_url(config);
     checks.subjects(config);
+    checks.contents(config);
     checks.control_token(config);
     checks.grpc(config);
     checks.origins(config);
@@ -229,11 +231,16 @@ impl Checks<'_> {
 
     fn sizes(&mut self, config: &Config) {
         let limits = &config.limits;
-        let beats = limits.beats.saturating_mul(BEAT_BYTES_MAX).saturating_add(FRAME_OVERHEAD_BYTES_MAX);
+        let of_name = match config.contents.ids {
+            ContentIds::Number => 0,
+            ContentIds::Any => CONTENT_NAME_BYTES_MAX,
+        };
+        let beat = BEAT_BYTES_MAX + of_name;
+        let beats = limits.beats.saturating_mul(beat).saturating_add(FRAME_OVERHEAD_BYTES_MAX);
         for (setting, bytes) in [("limits.frame_bytes", limits.frame_bytes), ("limits.body_bytes", limits.body_bytes)] {
             self.require(bytes >= beats, setting, || {
                 format!(
-                    "{bytes} bytes cannot hold limits.beats ({}) beats of {BEAT_BYTES_MAX} bytes; needs at least {beats}",
+                    "{bytes} bytes cannot hold limits.beats ({}) beats of {beat} bytes; needs at least {beats}",
                     limits.beats
                 )
             });
@@ -249,10 +256,11 @@ impl Checks<'_> {
         // An ack may have a record for each beat that waited.
         let most = limits.items.max(limits.list).max(limits.uncommitted_slots);
         // Twice: half of it may be full of what was said before when a full answer comes.
-        let records = most.saturating_mul(RECORD_BYTES_MAX).saturating_add(FRAME_OVERHEAD_BYTES_MAX).saturating_mul(2);
+        let record = RECORD_BYTES_MAX + of_name;
+        let records = most.saturating_mul(record).saturating_add(FRAME_OVERHEAD_BYTES_MAX).saturating_mul(2);
         self.require(limits.write_buffer_bytes >= records, "limits.write_buffer_bytes", || {
             format!(
-                "{} bytes cannot hold two answers of {most} records of {RECORD_BYTES_MAX} bytes (the largest of limits.items, \
+                "{} bytes cannot hold two answers of {most} records of {record} bytes (the largest of limits.items, \
                  limits.list and limits.uncommitted_slots); needs at least {records}",
                 limits.write_buffer_bytes
             )

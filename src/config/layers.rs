@@ -63,6 +63,15 @@ impl Layers {
         value(&self.table, setting)
     }
 
+    /// Changes the default of a setting. One that was given stays.
+    pub(super) fn change_default(&mut self, setting: &str, default: impl Into<Value>) {
+        if !self.is_given(setting)
+            && let Some(slot) = slot(&mut self.table, setting)
+        {
+            *slot = default.into();
+        }
+    }
+
     /// Lays a file over what is there; says what of it cannot be taken.
     pub(super) fn add_file(&mut self, path: &Path) -> Vec<Problem> {
         let name = path.display().to_string();

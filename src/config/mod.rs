@@ -8,6 +8,7 @@
 
 mod alike;
 mod checks;
+mod contents_checks;
 mod control_checks;
 mod counters_checks;
 mod error;
@@ -45,7 +46,7 @@ use domain::views::config::ViewsConfig;
 use edge::auth::AuthConfig;
 use edge::config::{AdminConfig, ControlConfig, DemoConfig, ServerConfig};
 use edge::grpc::config::GrpcConfig;
-use edge::limits::config::{LimitsConfig, SocketConfig};
+use edge::limits::config::{ContentsConfig, LimitsConfig, SocketConfig};
 use model::reading::Reading;
 use storage::config::cassandra::CassandraConfig;
 use storage::config::history_service::HistoryServiceConfig;
@@ -72,6 +73,7 @@ pub struct Config {
     pub control: ControlConfig,
     pub grpc: GrpcConfig,
     pub auth: AuthConfig,
+    pub contents: ContentsConfig,
     pub limits: LimitsConfig,
     pub socket: SocketConfig,
     pub store: hot_store::config::Config,
@@ -119,6 +121,7 @@ impl Checked {
     }
 
     fn of(mut layers: Layers, mut problems: Vec<Problem>) -> Self {
+        contents_checks::adapt_defaults(&mut layers);
         let mut config = match layers.unread {
             true => None,
             false => read(&mut layers, &mut problems),

@@ -10,6 +10,7 @@
 pub mod cascade;
 pub mod cold;
 pub mod commit_listener;
+pub mod content_names;
 pub mod counters;
 pub mod devices;
 pub mod elsewhere;

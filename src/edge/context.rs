@@ -12,9 +12,10 @@ use crate::limits::quota::Quota;
 use crate::limits::rates::Rates;
 use crate::metrics::Metrics;
 use crate::origin::Origins;
-use crate::protocol::frame::{FrameLimits, WelcomeLimits};
+use crate::protocol::frame::{FrameLimits, Telling, WelcomeLimits};
 use crate::shutdown::Stop;
 use crate::visitor::VisitorClasses;
+use domain::content_names::{ContentNamesUnavailable, NamedContents, texts_of};
 use domain::elsewhere::Elsewhere;
 use domain::history::History;
 use domain::ingest::lanes::Lanes;
@@ -22,7 +23,8 @@ use domain::rewards::lookup::Lookup;
 use domain::time::clock::Clock;
 use domain::time::guard::ClockStatus;
 use domain::views::ViewCounting;
-use model::ids::UserId;
+use model::content_name::{ContentIds, ContentTexts};
+use model::ids::{Content, UserId};
 use model::mid_hash::MidHash;
 use model::reading::Reading;
 
@@ -31,6 +33,8 @@ pub struct ConnectionContext {
     pub lanes: Lanes,
     pub clock: Arc<Clock>,
     pub history: History,
+    /// The same for all threads; `None`: contents are named by numbers.
+    pub contents: Option<NamedContents>,
     /// The same for all threads.
     pub connect_lookup: Arc<dyn Lookup>,
     /// The same for all threads; `None`: views are not counted.
@@ -65,7 +69,28 @@ pub struct ConnectionContext {
 
 impl ConnectionContext {
     pub fn frame_limits(&self) -> FrameLimits {
-        FrameLimits { beats: self.limits.beats, items: self.limits.items, list: self.limits.list }
+        FrameLimits {
+            ids: self.content_ids(),
+            beats: self.limits.beats,
+            items: self.limits.items,
+            list: self.limits.list,
+        }
+    }
+
+    pub fn content_ids(&self) -> ContentIds {
+        if self.contents.is_some() { ContentIds::Any } else { ContentIds::Number }
+    }
+
+    /// The names of the contents of an answer, where contents have names.
+    pub async fn texts_of(
+        &self,
+        contents: impl IntoIterator<Item = Content>,
+    ) -> Result<ContentTexts, ContentNamesUnavailable> {
+        texts_of(self.contents.as_ref(), contents).await
+    }
+
+    pub fn telling<'a>(&'a self, texts: &'a ContentTexts) -> Telling<'a> {
+        Telling { reading: &self.reading, texts }
     }
 
     pub fn welcome_limits(&self) -> WelcomeLimits {

@@ -44,7 +44,7 @@ impl Content {
 /// A text names no content.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{0:?} is no content; write its kind and oid, as in \"1:100\"")]
-pub struct NoContent(String);
+pub struct NoContent(pub(crate) String);
 
 impl fmt::Display for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -111,6 +111,7 @@ impl Scene {
             left: self.left.clone(),
             health: Arc::new(NoticeHealth::new(&mut Registry::default())),
             names: None,
+            contents: None,
         }
     }
 

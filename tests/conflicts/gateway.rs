@@ -183,8 +183,16 @@ impl Senders {
                 let (inbox, slots) = self.connections.entry(user).or_insert_with(|| (inbox(), 0));
                 let decisions = Decisions::new(None);
                 let (read, flag) = (Instant::now(), None);
-                let source =
-                    Source { inbox, device: &device, seq: 1, read, flag, decisions: &decisions, hold_until: None };
+                let source = Source {
+                    inbox,
+                    device: &device,
+                    seq: 1,
+                    read,
+                    flag,
+                    decisions: &decisions,
+                    misnamed: &[],
+                    hold_until: None,
+                };
                 *slots += intake.beats(&source, &[beat]).slots;
             }
             order => {

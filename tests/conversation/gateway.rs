@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use heartline::config::Config;
+use heartline::domain::content_names::NamedContents;
 use heartline::domain::devices::inbox::{CloseRequest, Inbox};
 use heartline::domain::devices::kick_list::KickList;
 use heartline::domain::devices::presence::Presence;
@@ -47,6 +48,7 @@ use heartline::model::rewards::rule::{RuleSet, Rules};
 use heartline::model::rule::Admission;
 use heartline::model::secret::Secret;
 use heartline::model::shard::Shards;
+use heartline::storage::content_names::ContentNames;
 use heartline::storage::device_channel::Alone;
 use heartline::storage::revocation_list::file::FileList;
 use prometheus_client::registry::Registry;
@@ -87,15 +89,20 @@ impl Gateway {
 
     /// One that holds steady beats for so long.
     pub fn holding(steady_hold: Duration) -> Self {
-        Self::with(steady_hold, WEIGHT)
+        Self::with(steady_hold, WEIGHT, None)
     }
 
     /// One where only the bounds of a connection count.
     pub fn roomy() -> Self {
-        Self::with(Duration::ZERO, usize::MAX)
+        Self::with(Duration::ZERO, usize::MAX, None)
     }
 
-    fn with(steady_hold: Duration, weight_max: usize) -> Self {
+    /// One where contents have names.
+    pub fn naming(contents: Arc<dyn ContentNames>) -> Self {
+        Self::with(Duration::ZERO, WEIGHT, Some(NamedContents::new(contents)))
+    }
+
+    fn with(steady_hold: Duration, weight_max: usize, contents: Option<NamedContents>) -> Self {
         let mut registry = Registry::default();
         let registry = &mut registry;
         let clock = Arc::new(Clock::of(Box::new(TestTime::begin()), 0, Duration::MAX));
@@ -126,6 +133,7 @@ impl Gateway {
             authenticator,
             requests: Arc::new(Rates::new(limits.frames_per_second, limits.burst)),
             anonymous: Arc::new(Rates::new(limits.frames_per_second, limits.burst)),
+            contents,
             views: None,
             elsewhere: None,
             lists: ListLimiter::new(ROWS_PER_SECOND, ROWS_PER_SECOND, registry),

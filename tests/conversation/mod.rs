@@ -3,6 +3,7 @@
 //! from its seed, look for cases that no scene covers.
 
 mod acks;
+mod content_names;
 mod endings;
 mod gateway;
 mod holds;

@@ -132,7 +132,7 @@ impl Peer {
         if std::mem::take(&mut self.look) {
             conversation.advance(now);
         }
-        while let Some(frame) = conversation.next_frame() {
+        while let Some((frame, _)) = conversation.next_frame() {
             self.said.push(frame);
         }
         let left = (self.leaving && conversation.idle()).then_some(End::Left);

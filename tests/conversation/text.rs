@@ -31,6 +31,13 @@ pub fn beats(seq: u32, items: &[Beat]) -> String {
     text + "]}}"
 }
 
+/// One beat of a content with a name.
+pub fn named(seq: u32, name: &str, at: u64) -> String {
+    format!(
+        r#"{{"seq":{seq},"beats":{{"items":[{{"kind":1,"oid":"{name}","pos":1000,"state":"playing","session":"1","watched":1000,"at":{at}}}]}}}}"#
+    )
+}
+
 /// The same in so many bytes more: unknown fields are ignored.
 pub fn padded(text: String, bytes: usize) -> String {
     format!(r#"{{"padding":"{}",{}"#, " ".repeat(bytes), &text[1..])

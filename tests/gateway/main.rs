@@ -18,6 +18,7 @@ mod check_config;
 mod clock_command;
 mod closing;
 mod coalescing;
+mod content_names;
 mod control;
 mod control_callers;
 mod control_log;

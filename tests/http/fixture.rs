@@ -125,8 +125,7 @@ impl Fixture {
         let ended = Cell::new(Some(tokio::spawn(committer.run())));
         tokio::spawn(completions.run());
 
-        let secret = Secret::new("a-key-for-tests-only-0123456789abcdef".to_owned());
-        let config = AuthConfig { hs256_secret: secret, ..defaults.auth.clone() };
+        let config = AuthConfig::of_secret(Secret::new("a-key-for-tests-only-0123456789abcdef".to_owned()));
         let key = SigningKey::load(&config, Path::new("/nowhere")).ok().flatten().expect("a configured key");
         let token = key.issue(USER, Duration::from_secs(3_600), clock::wall()).token;
         let presence = Presence::new(8);
@@ -142,6 +141,7 @@ impl Fixture {
             lanes: Lanes::new(vec![intake], Box::new(|_| 0)),
             clock: clock.clone(),
             history: history(store, &clock, &connect_lookup, &defaults),
+            contents: None,
             connect_lookup: Arc::new(connect_lookup),
             authenticator,
             mid_hash: MidHash::with_key(&[0; 16]),

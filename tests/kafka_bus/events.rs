@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use heartline::domain::time::clock;
 use heartline::model::cloud_event::Source;
+use heartline::model::content_name::ContentTexts;
 use heartline::storage::config::kafka::KafkaConfig;
 use heartline::storage::delivery::{Delivery, Receipt};
 use heartline::storage::event_bus::archives::Archives;
@@ -180,7 +181,7 @@ async fn commits_of_the_log_before_skip_nothing_of_one_that_was_made_anew() {
 
 /// An event of that topic, of a user's own.
 fn event(topic: EventTopic, user: u64, receipt: Receipt) -> Event {
-    Event { topic, cloud_event: claim(user, 1).event(None, &Source::of(DEPLOYMENT)), receipt }
+    Event { topic, cloud_event: claim(user, 1).event(None, ContentTexts::NONE, &Source::of(DEPLOYMENT)), receipt }
 }
 
 #[tokio::test]

@@ -61,8 +61,15 @@ impl Relayed {
         let (bus, mut registry) = (Arc::new(bus), Registry::default());
         let health = BusHealth::new(bus.clone(), outbox.clone(), 1_000_000, &mut registry);
         let (source, health_too) = (Source::of(DEPLOYMENT), health.clone());
-        let relay =
-            Relay { outbox: outbox.clone(), bus, notify: notify.clone(), health: health_too, source, names: None };
+        let relay = Relay {
+            outbox: outbox.clone(),
+            bus,
+            notify: notify.clone(),
+            health: health_too,
+            source,
+            names: None,
+            contents: None,
+        };
         tokio::spawn(relay.run());
         Relayed { outbox, notify, health, registry }
     }

@@ -5,7 +5,7 @@
 compile test --no-run --test gateway
 ready
 modules=(
-  acks beats_over_http deletes durability erasure finished history_over_http kicks lists names push recording rejections revocation
+  acks beats_over_http content_names deletes durability erasure finished history_over_http kicks lists names push recording rejections revocation
   rewards_credit rewards_flag rewards_http storeless two_gateways which_beat_wins
 )
 [[ ! $LONG ]] || modules+=(

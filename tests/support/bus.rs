@@ -1,6 +1,7 @@
 //! Publishing as the relay does it, one call at a time.
 
 use heartline::model::cloud_event::Source;
+use heartline::model::content_name::ContentTexts;
 use heartline::model::rewards::claim::Claim;
 use heartline::storage::delivery::{Delivery, Receipt};
 use heartline::storage::event_bus::{Event, EventBus, EventTopic};
@@ -14,7 +15,7 @@ pub async fn publish(bus: &dyn EventBus, claims: impl IntoIterator<Item = Claim>
     let ((receipts, mut reports), source) = (unbounded_channel(), Source::of(DEPLOYMENT));
     let event = |(claim, number): (Claim, u64)| {
         let receipt = Receipt::new(number, receipts.clone());
-        Event { topic: EventTopic::Rewards, cloud_event: claim.event(None, &source), receipt }
+        Event { topic: EventTopic::Rewards, cloud_event: claim.event(None, ContentTexts::NONE, &source), receipt }
     };
     bus.publish(claims.into_iter().zip(1..).map(event).collect());
     drop(receipts);

@@ -11,9 +11,9 @@ use storage_redis::fleet_settings::FleetSettings;
 
 /// The settings that a gateway without a store compares with its services: it reads tokens, refuses expired beats, and
 /// computes the progress of records.
-const STORELESS: [&str; 3] = ["auth.subjects", "store.retention", "reading."];
-/// The settings that a cascade compares: the deployment names its group of consumers.
-const CASCADE: [&str; 1] = ["events.deployment"];
+const STORELESS: [&str; 4] = ["auth.subjects", "contents.ids", "store.retention", "reading."];
+/// The settings that a cascade compares: the deployment names its group of consumers, and filters find contents in events.
+const CASCADE: [&str; 2] = ["contents.ids", "events.deployment"];
 
 pub(super) fn of_storeless(config: &Config) -> BTreeMap<String, String> {
     some(config, &STORELESS)

@@ -49,7 +49,7 @@ pub(in super::super) fn serve(
         let queues = Arc::new(RedisQueues::new(redis, bounds(&config.subscribers)));
         let open_source = |topic, queues| event_source(config, topic, queues);
         let parts = Parts::open(config, &open_source, Some(queues), clock, clock_status)?;
-        Ok((CascadeThread::new(&config.subscribers, parts, assembly)?, clock_guard))
+        Ok((CascadeThread::new(&config.subscribers, config.contents.ids, parts, assembly)?, clock_guard))
     };
     sockless::serve(config, signals, log, Role::Cascade, open, |(thread, clock_guard), stop| {
         keep_time(clock_guard)?;

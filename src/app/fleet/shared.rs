@@ -7,7 +7,7 @@ use super::super::assembly::Assembly;
 use super::super::common::Common;
 use super::super::counters::Direct;
 use super::super::error::StartError;
-use super::super::hot::{Hot, require_subjects};
+use super::super::hot::{Hot, require_content_ids, require_subjects};
 use super::super::redis_certificates::RedisCertificates;
 use super::super::subscribers::bounds;
 use super::agreed::{agree, overruled};
@@ -16,11 +16,13 @@ use super::history_packs;
 use super::history_trim;
 use crate::config::Config;
 use domain::cold::ColdReader;
+use domain::content_names::NamedContents;
 use domain::history_packs::feed::PackFeed;
 use domain::names::UserNames;
 use domain::subscribers::config::SubscribersConfig;
 use domain::time::clock::Clock;
 use edge::auth::Subjects;
+use model::content_name::ContentIds;
 use model::retention::Retention;
 use storage::counters::DirectCounters;
 use storage::device_channel::ChannelSubscriber;
@@ -29,6 +31,7 @@ use storage::owner_queues::OwnerQueues;
 use storage::revocation_list::RevocationList;
 use storage_embedded::data_dir::DataDir;
 use storage_redis::Redis;
+use storage_redis::content_names::RedisContentNames;
 use storage_redis::counters::RedisDirect;
 use storage_redis::device_channel::RedisChannel;
 use storage_redis::fleet_settings::FleetSettings;
@@ -105,17 +108,27 @@ pub(in super::super) fn open_hot(config: &Config, accept_settings: bool) -> Resu
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(StartError::Process)?;
     let settings = FleetSettings::new(redis.clone(), config.alike.clone());
-    let has_names = runtime.block_on(async {
-        let has_names = RedisNames::are_kept(&redis).await?;
+    let found = runtime.block_on(async {
+        let (users, contents) = (RedisNames::are_kept(&redis).await?, RedisContentNames::are_kept(&redis).await?);
         // The first gateway stores it. A cascade, which may start before, stores other settings.
-        Ok((has_names || settings.know("store.retention").await?).then_some(has_names))
+        let is_made = settings.know("store.retention").await?;
+        Ok((((users || is_made).then_some(users)), ((contents || is_made).then_some(contents))))
     });
-    require_subjects(config.auth.subjects, has_names.map_err(StartError::StoreAway)?)?;
+    let (of_users, of_contents) = found.map_err(StartError::StoreAway)?;
+    require_subjects(config.auth.subjects, of_users)?;
+    require_content_ids(config.contents.ids, of_contents)?;
     let names = match config.auth.subjects {
         Subjects::Number => None,
         Subjects::Any => {
             let names = runtime.block_on(RedisNames::open(redis.clone())).map_err(StartError::StoreAway)?;
             Some(UserNames::new(Arc::new(names)))
+        }
+    };
+    let contents = match config.contents.ids {
+        ContentIds::Number => None,
+        ContentIds::Any => {
+            let open = RedisContentNames::open(redis.clone(), config.store.retention);
+            Some(NamedContents::new(Arc::new(runtime.block_on(open).map_err(StartError::StoreAway)?)))
         }
     };
     runtime.block_on(agree(&settings, accept_settings))?;
@@ -135,6 +148,7 @@ pub(in super::super) fn open_hot(config: &Config, accept_settings: bool) -> Resu
         clock_floor: 0,
         calendar: store.calendar().cloned(),
         names,
+        contents,
         rebuilt_at: redis.rebuilt_at(),
         views: None,
         direct: direct_counters(config, &redis, room, &store),

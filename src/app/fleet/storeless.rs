@@ -23,6 +23,7 @@ use super::super::{Gateway, peers, start, users, widget};
 use super::agreed;
 use crate::config::Config;
 use crate::telemetry::log_writer::LogWriter;
+use domain::content_names::NamedContents;
 use domain::elsewhere::Elsewhere;
 use domain::names::UserNames;
 use domain::rewards::lookup::Lookup;
@@ -34,9 +35,10 @@ use edge::control::events::{self, Tail};
 use edge::control::subscribers::{self, Served};
 use edge::listener::Tls;
 use edge::shutdown::{Shutdown, Signals};
+use model::content_name::ContentIds;
 use model::secret::Secret;
 use storage::device_channel::DeviceChannel;
-use storage_remote::{RemoteChannel, RemoteList, RemoteNames, RemoteStore, Tokens};
+use storage_remote::{RemoteChannel, RemoteContentNames, RemoteList, RemoteNames, RemoteStore, Tokens};
 
 /// The life of the tokens that the gateway signs for itself. Each is used for a part of it.
 const TOKEN_TTL: Duration = Duration::from_secs(3600);
@@ -74,7 +76,9 @@ pub(in super::super) fn serve(
     let remote_names = || UserNames::new(Arc::new(RemoteNames { services: store.clone() }));
     let names = (config.auth.subjects == Subjects::Any).then(remote_names);
     // The services read what has left their hot store.
-    let common_stores = CommonStores { hot: Arc::new(store.clone()), channel, cold: None, names };
+    let remote_contents = || NamedContents::new(Arc::new(RemoteContentNames { services: store.clone() }));
+    let contents = (config.contents.ids == ContentIds::Any).then(remote_contents);
+    let common_stores = CommonStores { hot: Arc::new(store.clone()), channel, cold: None, names, contents };
     let common = Common::build(config, common_stores, clock, access.presence.clone(), stop, parts);
     let reads = common.reads.clone();
     let lookup: Arc<dyn Lookup> = Arc::new(ServiceLookup { store: Arc::new(store.clone()), reads });
@@ -96,7 +100,7 @@ pub(in super::super) fn serve(
     users::build(&config.reading, of_control, lookup, None, listeners.addresses.main(), &common, parts);
     store.subscribe(peers::messages(&access, &devices, &live, None, None, &common));
     parts.background.push(Box::pin(access.revocations.clone().keep_up()));
-    widget::build(&config.live, &config.demo, false, live.routes.board(), parts);
+    widget::build(&config.live, &config.demo, false, live.routes.board(), &common, parts);
     let store_health = lanes.health.clone();
     let commits = lanes.commits(None, parts);
     parts.serve_control(control::elsewhere::routes(services));

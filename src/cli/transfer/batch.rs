@@ -228,6 +228,7 @@ fn index_of<'a>(path: &'a str, before: &str) -> Option<(usize, &'a str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::content_name::ContentIds;
 
     const LINE: &[u8] = br#"{"mid":7,"kind":1,"oid":1,"pos":1,"at":2}"#;
 
@@ -235,7 +236,7 @@ mod tests {
         let mut batch = Batch::default();
         for (number, mid, device) in [(1, 7, "tv"), (2, 8, ""), (3, 7, "tv"), (4, 7, "phone")] {
             let text = format!(r#"{{"mid":{mid},"device":"{device}","kind":1,"oid":{number},"pos":1,"at":2}}"#);
-            batch.add(&RecordLine::read(text.as_bytes()).expect("a line"), number, text);
+            batch.add(&RecordLine::read(text.as_bytes(), ContentIds::Number).expect("a line"), number, text);
         }
         batch
     }
@@ -254,9 +255,9 @@ mod tests {
     #[test]
     fn a_user_has_no_more_beats_in_a_request_than_are_taken() {
         let mut batch = Batch::default();
-        let line = RecordLine::read(LINE).expect("a line");
+        let line = RecordLine::read(LINE, ContentIds::Number).expect("a line");
         (0..500).for_each(|number| batch.add(&line, number, String::new()));
-        let other = RecordLine { mid: Some(8), ..RecordLine::read(LINE).expect("a line") };
+        let other = RecordLine { mid: Some(8), ..RecordLine::read(LINE, ContentIds::Number).expect("a line") };
         assert!(!batch.has_room_for(&line) && batch.has_room_for(&other) && !batch.is_full());
     }
 

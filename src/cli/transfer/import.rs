@@ -79,7 +79,7 @@ pub struct Imported {
 pub fn import(config: &Config, args: &ImportArgs) -> Result<Imported, TransferError> {
     let scopes = Scopes { write: true, ..Scopes::default() };
     let mut import = Import::begin(args)?;
-    let source = Source::open(&args.file, import.progress.read)?;
+    let source = Source::open(&args.file, import.progress.read, config.contents.ids)?;
     let began = Instant::now();
     let ended = gateway::runtime()?.block_on(async {
         let client = args.service.client(config, scopes)?;

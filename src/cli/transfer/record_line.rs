@@ -9,6 +9,7 @@ use edge::grpc::wire;
 use edge::protocol::json::{ImportLine, decode_import_line};
 use edge::protocol::whom::Whom;
 use model::beat::State;
+use model::content_name::ContentIds;
 
 /// Ids are strings, since they exceed the exact numbers of JSON.
 #[derive(Debug, Serialize, PartialEq)]
@@ -20,8 +21,7 @@ pub struct RecordLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub: Option<String>,
     pub kind: u16,
-    #[serde(serialize_with = "text")]
-    pub oid: u64,
+    pub oid: LineOid,
     /// Milliseconds, as all lengths and times.
     pub pos: u64,
     pub dur: u64,
@@ -38,12 +38,22 @@ pub struct RecordLine {
     pub at: u64,
 }
 
+/// A content in its line of business: a number, or its name where contents are named by texts.
+#[derive(Debug, Serialize, PartialEq)]
+#[serde(untagged)]
+pub enum LineOid {
+    #[serde(serialize_with = "text")]
+    Number(u64),
+    Name(String),
+}
+
 impl RecordLine {
-    /// An error names the field of the line, and what it must be.
-    pub fn read(line: &[u8]) -> Result<Self, String> {
-        let ImportLine { whom, content, pos, dur, state, session, device, watched, rate, at } =
-            decode_import_line(line)?;
-        let (kind, oid, state) = (content.kind, content.oid, state.unwrap_or(State::Paused));
+    /// An error names the field of the line, and what it must be. `ids`: how the deployment names contents.
+    pub fn read(line: &[u8], ids: ContentIds) -> Result<Self, String> {
+        let ImportLine { whom, content, name, pos, dur, state, session, device, watched, rate, at } =
+            decode_import_line(line, ids)?;
+        let oid = name.map_or(LineOid::Number(content.oid), |name| LineOid::Name(name.as_str().to_owned()));
+        let (kind, state) = (content.kind, state.unwrap_or(State::Paused));
         let (mid, sub) = match whom {
             Whom::Mid(mid) => (Some(mid.0), None),
             Whom::Sub(name) => (None, Some(name.as_str().to_owned())),
@@ -64,7 +74,7 @@ impl RecordLine {
             sub: Some(user.sub.clone()).filter(|sub| !sub.is_empty()),
             // At most that much in every interface.
             kind: u16::try_from(record.kind).unwrap_or(u16::MAX),
-            oid: record.oid,
+            oid: if record.name.is_empty() { LineOid::Number(record.oid) } else { LineOid::Name(record.name) },
             pos: record.pos,
             dur: record.dur,
             state,
@@ -85,9 +95,14 @@ impl RecordLine {
             State::Seeked => wire::State::Seeked,
             State::Ended => wire::State::Ended,
         };
+        let (oid, name) = match &self.oid {
+            LineOid::Number(oid) => (Some(*oid), String::new()),
+            LineOid::Name(name) => (None, name.clone()),
+        };
         wire::Beat {
             kind: Some(self.kind.into()),
-            oid: Some(self.oid),
+            oid,
+            name,
             pos: Some(self.pos),
             dur: self.dur,
             state: Some(state.into()),
@@ -104,8 +119,10 @@ impl RecordLine {
             Some(sub) => hasher.write(sub.as_bytes()),
             None => hasher.write(&self.mid.unwrap_or_default().to_le_bytes()),
         }
-        for number in [self.kind.into(), self.oid] {
-            hasher.write(&number.to_le_bytes());
+        hasher.write(&u64::from(self.kind).to_le_bytes());
+        match &self.oid {
+            LineOid::Number(oid) => hasher.write(&oid.to_le_bytes()),
+            LineOid::Name(name) => hasher.write(name.as_bytes()),
         }
         hasher.finish()
     }
@@ -132,7 +149,8 @@ mod tests {
 
     #[test]
     fn a_line_without_a_session_makes_one_and_was_watched() {
-        let line = RecordLine::read(br#"{"mid":"7","kind":1,"oid":8,"pos":3,"at":9}"#).expect("a line");
+        let line =
+            RecordLine::read(br#"{"mid":"7","kind":1,"oid":8,"pos":3,"at":9}"#, ContentIds::Number).expect("a line");
         let beat = line.beat();
         assert_eq!((beat.watched, beat.state, beat.session), (Some(1), Some(2), Some(line.made_session())));
     }
@@ -143,10 +161,25 @@ mod tests {
         let line = RecordLine::of(&user, wire::Record { kind: 1, oid: 8, at: 9, ..Default::default() });
         let text = serde_json::to_string(&line).expect("a line");
         assert!(text.starts_with(r#"{"mid":"7","sub":"auth0|6405","kind":1"#), "{text}");
-        let read = RecordLine::read(text.as_bytes()).expect("a line");
+        let read = RecordLine::read(text.as_bytes(), ContentIds::Number).expect("a line");
         assert_eq!((read.mid, read.sub.as_deref()), (None, Some("auth0|6405")));
-        let made = |mid| RecordLine { mid, session: None, ..RecordLine::read(text.as_bytes()).expect("a line") };
+        let made = |mid| RecordLine {
+            mid,
+            session: None,
+            ..RecordLine::read(text.as_bytes(), ContentIds::Number).expect("a line")
+        };
         assert_eq!(made(None).made_session(), made(Some(8)).made_session(), "the number is no part of it");
+    }
+
+    #[test]
+    fn a_named_content_is_read_again_by_its_name() {
+        let record =
+            wire::Record { kind: 1, name: "a \"b\"".to_owned(), session: 5, at: 9, state: 4, ..Default::default() };
+        let line = RecordLine::of(&wire::User { mid: 7, sub: String::new() }, record);
+        let text = serde_json::to_string(&line).expect("a line");
+        assert!(text.starts_with(r#"{"mid":"7","kind":1,"oid":"a \"b\"","pos":0"#), "{text}");
+        let read = RecordLine::read(text.as_bytes(), ContentIds::Any).expect("a line");
+        assert_eq!((read.beat().name.as_str(), read.beat().oid, &read), ("a \"b\"", None, &line));
     }
 
     #[test]
@@ -156,6 +189,6 @@ mod tests {
         let line = RecordLine::of(&wire::User { mid: u64::MAX, sub: String::new() }, record);
         let text = serde_json::to_string(&line).expect("a line");
         assert!(text.starts_with(r#"{"mid":"18446744073709551615","kind":3,"oid":"18446744073709551615","pos":5"#));
-        assert_eq!(RecordLine::read(text.as_bytes()).expect("a line"), line);
+        assert_eq!(RecordLine::read(text.as_bytes(), ContentIds::Number).expect("a line"), line);
     }
 }

@@ -10,6 +10,7 @@ use siphasher::sip::SipHasher24;
 use super::TransferError;
 use super::batch::{Batch, FilePosition};
 use super::record_line::RecordLine;
+use model::content_name::ContentIds;
 
 /// Bytes of a line. A record takes some 200.
 const LINE_BYTES_MAX: u64 = 64 << 10;
@@ -25,6 +26,8 @@ pub struct Source {
     read: FilePosition,
     /// A line for which the last batch had no room.
     held: Option<(RecordLine, String)>,
+    /// How the deployment names contents.
+    ids: ContentIds,
 }
 
 enum Line {
@@ -35,7 +38,7 @@ enum Line {
 
 impl Source {
     /// `after`: the line to begin after. `-` is standard input, which is read from its start.
-    pub fn open(path: &Path, after: FilePosition) -> Result<Self, TransferError> {
+    pub fn open(path: &Path, after: FilePosition, ids: ContentIds) -> Result<Self, TransferError> {
         let reader: Box<dyn BufRead> = if path == Path::new("-") {
             Box::new(BufReader::new(io::stdin()))
         } else {
@@ -46,7 +49,7 @@ impl Source {
             };
             Box::new(BufReader::with_capacity(1 << 20, open().map_err(|error| unreadable(path, error))?))
         };
-        Ok(Source { path: path.to_owned(), reader, read: after, held: None })
+        Ok(Source { path: path.to_owned(), reader, read: after, held: None, ids })
     }
 
     /// `None`: there are no more lines.
@@ -97,7 +100,7 @@ impl Source {
             self.read.bytes += self.reader.skip_until(b'\n')? as u64;
         }
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-        Ok(Some(match RecordLine::read(&bytes) {
+        Ok(Some(match RecordLine::read(&bytes, self.ids) {
             _ if text.is_empty() => Line::Blank,
             _ if is_cut => {
                 let start = text.chars().take(200).collect();
@@ -144,7 +147,7 @@ mod tests {
         let text: String = (0..1_200).map(|oid| line(7, oid)).chain((0..900).map(|mid| line(mid + 10, 1))).collect();
         fs::write(file.path(), &text).expect("written");
         let ends = |after| {
-            let mut source = Source::open(file.path(), after).expect("opened");
+            let mut source = Source::open(file.path(), after, ContentIds::Number).expect("opened");
             std::iter::from_fn(|| source.batch().expect("read").map(|batch| batch.end)).collect::<Vec<_>>()
         };
         let all = ends(FilePosition::default());
@@ -160,7 +163,7 @@ mod tests {
         let long = "x".repeat(100_000);
         fs::write(file.path(), [b"{}\n\n\xff\n", long.as_bytes(), b"\n", line(7, 1).as_bytes()].concat())
             .expect("written");
-        let mut source = Source::open(file.path(), FilePosition::default()).expect("opened");
+        let mut source = Source::open(file.path(), FilePosition::default(), ContentIds::Number).expect("opened");
         let batch = source.batch().expect("read").expect("a batch");
         let refused: Vec<_> = batch.refusals().iter().map(|refusal| (refusal.line, refusal.reason.as_str())).collect();
         let reasons = ["kind: is missing", "is not UTF-8", "longer than 65536 bytes"];
@@ -174,7 +177,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let text = [BYTE_ORDER_MARK, line(7, 1).as_bytes(), BYTE_ORDER_MARK, line(7, 2).as_bytes()].concat();
         fs::write(file.path(), &text).expect("written");
-        let batch = Source::open(file.path(), FilePosition::default())
+        let batch = Source::open(file.path(), FilePosition::default(), ContentIds::Number)
             .expect("opened")
             .batch()
             .expect("read")

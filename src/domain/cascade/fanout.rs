@@ -21,6 +21,7 @@ use super::looks::Looks;
 use super::metrics::Metrics;
 use super::steps::steps;
 use super::turn::Turns;
+use model::content_name::ContentIds;
 use storage::event_bus::source::{EventSource, PartEvents};
 use storage::owner_queues::{Appended, Offer, OwnerQueues, Revision, Wanted};
 use storage::store_error::StoreError;
@@ -41,6 +42,8 @@ pub struct Cascade {
     pub metrics: Metrics,
     pub turns: Arc<Turns>,
     pub looks: Arc<Looks>,
+    /// How events name contents.
+    pub ids: ContentIds,
     /// Events that it has not looked at.
     pub lag: Gauge,
 }
@@ -48,7 +51,7 @@ pub struct Cascade {
 impl Cascade {
     /// Until the future is dropped.
     pub async fn run(self) {
-        let (mut index, mut known) = (Index::default(), Revision::default());
+        let (mut index, mut known) = (Index::of(self.ids), Revision::default());
         loop {
             let next = self.health.repeat(Step::Read, || self.source.next()).await;
             self.lag.set(self.source.lag() as i64);

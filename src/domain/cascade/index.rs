@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
+use model::content_name::ContentIds;
 use model::counters::CounterId;
 use model::ids::{Content, UserId};
 use model::subscribers::{EventType, Facts, Filter, State, SubscriberId};
@@ -13,6 +14,8 @@ use storage::owner_queues::{Subscription, Subscriptions};
 /// user, its content, its counter, its rule or its kind, and with those that name none.
 #[derive(Default)]
 pub struct Index {
+    /// How events name contents.
+    pub ids: ContentIds,
     owners: HashMap<SubscriberId, Arc<Subscription>>,
     by_type: HashMap<EventType, ByField>,
 }
@@ -47,6 +50,11 @@ enum Act {
 }
 
 impl Index {
+    /// Without owners. `ids`: how events name contents.
+    pub fn of(ids: ContentIds) -> Self {
+        Index { ids, ..Index::default() }
+    }
+
     /// Takes over what has changed. The number of owners afterwards.
     pub fn change(&mut self, changes: Subscriptions) -> usize {
         for (id, now) in changes.changed {

@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use super::health::{CascadeHealth, Step};
+use model::content_name::ContentIds;
 use model::subscribers::{Facts, Subscriber};
 use storage::event_bus::part::Part;
 use storage::event_bus::source::{EventArchive, PartEvents};
@@ -34,6 +35,8 @@ pub struct Replays {
     /// Notified when queues have got events.
     pub queued: Arc<Notify>,
     pub health: Arc<CascadeHealth>,
+    /// How events name contents.
+    pub ids: ContentIds,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -77,7 +80,8 @@ impl Replays {
                 break;
             }
             let at = replay.at.get(part).copied().unwrap_or_default();
-            let read = self.archive.read(part.clone(), at, limit).await?;
+            let mut read = self.archive.read(part.clone(), at, limit).await?;
+            read.events.retain(|(_, event)| is_wanted(&replay.subscriber, event, self.ids));
             let fill = fill_of(replay, part, at, read, room_bytes, parts.clone());
             room = room.saturating_sub(fill.events.len());
             room_bytes = room_bytes.saturating_sub(bytes_of(&fill.events));
@@ -95,10 +99,9 @@ impl Replays {
     }
 }
 
-/// The events that there is room for, and at least one: an empty queue takes it however long it is.
+/// Of wanted events those that there is room for, and at least one: an empty queue takes it however long it is.
 fn fill_of(replay: &Replay, part: &Part, at: Offset, read: PartEvents, room_bytes: u64, parts: Arc<[Part]>) -> Fill {
-    let PartEvents { events, to, is_end, .. } = read;
-    let mut events: Vec<_> = events.into_iter().filter(|(_, event)| is_wanted(&replay.subscriber, event)).collect();
+    let PartEvents { mut events, to, is_end, .. } = read;
     let mut bytes = 0;
     let fitting = events.iter().take_while(|(_, event)| {
         bytes += event.len() as u64;
@@ -124,6 +127,6 @@ fn bytes_of(events: &[(Offset, Arc<str>)]) -> u64 {
     events.iter().map(|(_, event)| event.len() as u64).sum()
 }
 
-fn is_wanted(subscriber: &Subscriber, event: &str) -> bool {
-    Facts::of(event).is_some_and(|facts| subscriber.wants(&facts))
+fn is_wanted(subscriber: &Subscriber, event: &str, ids: ContentIds) -> bool {
+    Facts::of(event, ids).is_some_and(|facts| subscriber.wants(&facts))
 }

@@ -53,7 +53,7 @@ impl<'a, E: Iterator<Item = (&'a Part, &'a Event)>> Iterator for Steps<'a, E> {
             if self.present.as_ref().is_none_or(|(.., owners)| owners.len() == 0) {
                 let Some((part, event)) = self.events.next() else { break };
                 let index = self.index;
-                let wanting = Facts::of(&event.1).map(|facts| index.wanting(&facts)).unwrap_or_default();
+                let wanting = Facts::of(&event.1, index.ids).map(|facts| index.wanting(&facts)).unwrap_or_default();
                 self.present = Some((part, event, wanting.into_iter()));
             }
             let Some((part, event, owners)) = &mut self.present else { break };

@@ -18,6 +18,7 @@ use super::health::CascadeHealth;
 use super::{Cascade, Looks, Metrics, Slots, TurnSettings, Turns, Workers};
 use crate::time::clock::{self, Clock};
 use crate::time::guard::{ClockGuard, ClockStatus};
+use model::content_name::ContentIds;
 use model::subscribers::{
     Delivery, EventType, FailureReason, Filter, Newer, Retries, Secrets, SigningSecret, Subscriber, SubscriberId,
 };
@@ -169,6 +170,7 @@ async fn an_event_is_queued_for_an_owner_made_before_it_and_then_committed() {
         metrics: Metrics::new(&mut Registry::default()),
         turns: turns(&scene, Arc::new(Script::new([], "", Arc::default()))),
         looks: scene.looks(),
+        ids: ContentIds::Number,
         lag: Gauge::default(),
     };
     run(cascade.run(), &committed).await;
@@ -339,6 +341,7 @@ async fn no_lease_is_taken_while_the_clock_is_not_that_of_the_store() {
         metrics: turns.metrics.clone(),
         turns: turns.clone(),
         looks: scene.looks(),
+        ids: ContentIds::Number,
         lag: Gauge::default(),
     };
     run(cascade.run(), &committed).await;

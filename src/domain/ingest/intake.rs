@@ -36,8 +36,11 @@ impl Intake {
         let now = self.clock.now();
         let mut taken = Taken::default();
         let has_name = source.device.len() <= DEVICE_BYTES_MAX;
-        let judge = |beat| if has_name { self.admission.judge(beat, now) } else { Err(Reason::Invalid) };
-        let admitted = items.iter().zip(0..).filter_map(|(beat, index)| match judge(beat) {
+        let judge = |beat, index| match has_name && !source.misnamed.contains(&index) {
+            true => self.admission.judge(beat, now),
+            false => Err(Reason::Invalid),
+        };
+        let admitted = items.iter().zip(0..).filter_map(|(beat, index)| match judge(beat, index) {
             Ok(()) => Some((index, *beat)),
             Err(reason) => {
                 self.metrics.beats.rejected(reason);

@@ -17,6 +17,8 @@ pub struct Source<'a> {
     /// The flag of the frame.
     pub flag: Option<Day>,
     pub decisions: &'a Decisions,
+    /// The indexes of beats whose content has a number that belongs to another name.
+    pub misnamed: &'a [u32],
     /// Until when a steady beat may wait for later ones, if it is the only beat of its frame.
     pub hold_until: Option<Instant>,
 }

@@ -112,7 +112,7 @@ impl SubmitQueue {
     /// Takes admitted beats of one frame, as (index, beat). The inbox gets an answer for each slot that they open, in
     /// the order in which the slots were opened.
     pub(super) fn submit(self: &Arc<Self>, source: &Source, beats: impl IntoIterator<Item = (u32, Beat)>) -> Submitted {
-        let Source { inbox, device, seq, read, flag, decisions, hold_until } = *source;
+        let Source { inbox, device, seq, read, flag, decisions, misnamed: _, hold_until } = *source;
         let slot = |index, beat: Beat| {
             let known = decisions.of(beat.content, flag);
             Slot::new(inbox.clone(), device.clone(), beat, BeatRef { seq, index }, known, read)

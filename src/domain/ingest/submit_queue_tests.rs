@@ -75,7 +75,8 @@ pub fn beat(at: u64) -> Beat {
 pub fn submit(queue: &Arc<SubmitQueue>, inbox: &Arc<Inbox>, beat: Beat, hold_until: Option<Instant>) -> Submitted {
     let (device, decisions) = (Arc::from(""), Decisions::default());
     let (seq, read, flag) = (beat.at as u32, Instant::now(), None);
-    queue.submit(&Source { inbox, device: &device, seq, read, flag, decisions: &decisions, hold_until }, [(0, beat)])
+    let source = Source { inbox, device: &device, seq, read, flag, decisions: &decisions, misnamed: &[], hold_until };
+    queue.submit(&source, [(0, beat)])
 }
 
 /// Makes the connection's record play: stores a beat that might have been held.

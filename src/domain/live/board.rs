@@ -82,6 +82,17 @@ impl LiveBoard {
 }
 
 impl LiveView {
+    /// The contents that it names.
+    pub fn contents(&self) -> impl Iterator<Item = Content> + '_ {
+        let ranked = self.top.ranked.iter().chain(&self.rising.ranked).map(|ranked| ranked.content);
+        ranked.chain(self.widget_contents()).chain(self.visits.iter().map(|visit| visit.content))
+    }
+
+    /// Those that the widget may list.
+    pub fn widget_contents(&self) -> impl Iterator<Item = Content> + '_ {
+        self.widget_top.iter().map(|(content, _)| *content)
+    }
+
     fn empty() -> Self {
         LiveView {
             at: 0,

@@ -19,10 +19,12 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::health::{NoticeHealth, Step};
 use crate::commit_listener::{CommitListener, CommittedGroup};
+use crate::content_names::{ContentNamesUnavailable, NamedContents, texts_of};
 use crate::names::{NamesUnavailable, UserNames};
 use crate::time::clock::Clock;
 use model::backoff::Backoff;
 use model::cloud_event::{CloudEvent, Source};
+use model::content_name::ContentTexts;
 use model::ids::{Content, UserId};
 use model::notices::{Notice, position_event};
 use model::user_name::{ToldUser, UserName};
@@ -60,6 +62,8 @@ pub struct Publisher {
     pub health: Arc<NoticeHealth>,
     /// Where users are named by texts.
     pub names: Option<UserNames>,
+    /// Where contents are.
+    pub contents: Option<NamedContents>,
 }
 
 /// Notifies the publisher.
@@ -140,7 +144,8 @@ impl Publisher {
         }
         let began = Instant::now();
         let names = self.health.note(Step::Read, self.names_of(&taken).await)?;
-        let Batch { events, done, unread } = self.batch(taken, &names).await;
+        let texts = self.health.note(Step::Read, self.texts_of(&taken).await)?;
+        let Batch { events, done, unread } = self.batch(taken, &names, &texts).await;
         let kinds: Vec<_> = events.iter().map(|event| event.kind).collect();
         self.health.note(Step::Publish, self.publish(events).await)?;
         self.health.published(&kinds, began.elapsed());
@@ -159,8 +164,14 @@ impl Publisher {
         }
     }
 
-    /// The events of each user in their order: forgettings first, then the records as they are now. `names`: of the users.
-    async fn batch(&self, taken: Vec<Taken>, names: &HashMap<UserId, UserName>) -> Batch {
+    async fn texts_of(&self, taken: &[Taken]) -> Result<ContentTexts, StoreError> {
+        let contents = taken.iter().flat_map(|taken| taken.notice.contents().iter().copied());
+        texts_of(self.contents.as_ref(), contents).await.map_err(|ContentNamesUnavailable(error)| error)
+    }
+
+    /// The events of each user in their order: forgettings first, then the records as they are now. `names`: of the users;
+    /// `texts`: of the contents.
+    async fn batch(&self, taken: Vec<Taken>, names: &HashMap<UserId, UserName>, texts: &ContentTexts) -> Batch {
         let followed = self.notices.followed().get();
         let (mut forgotten, mut positions) = (Vec::new(), BTreeMap::<UserId, BTreeSet<Content>>::new());
         for Taken { notice, .. } in &taken {
@@ -174,7 +185,7 @@ impl Publisher {
         }
         forgotten.sort_by_key(|forgotten| (forgotten.user, forgotten.version));
         let mut batch = Batch::default();
-        let of_forgotten = forgotten.into_iter().map(|one| one.event(names.get(&one.user), &self.source));
+        let of_forgotten = forgotten.into_iter().map(|one| one.event(names.get(&one.user), texts, &self.source));
         batch.events.extend(of_forgotten);
         let read = stream::iter(positions).map(async |(user, contents)| {
             let contents = contents.into_iter().collect();
@@ -187,7 +198,7 @@ impl Publisher {
                 Ok(found) => {
                     let (records, user) =
                         (found.records.iter().flatten(), ToldUser { id: user, name: names.get(&user) });
-                    batch.events.extend(records.map(|record| position_event(user, record, &self.source)));
+                    batch.events.extend(records.map(|record| position_event(user, record, texts, &self.source)));
                 }
                 Err(error) => {
                     unread.insert(user);

@@ -20,13 +20,13 @@ use super::bus_health::BusHealth;
 use super::bus_watch::{BusState, BusWatch};
 use super::entry_event;
 use super::relay_notify::RelayNotify;
-use super::waiting_events::{RETRY, Ready, WaitingEvents};
+use super::waiting_events::{EntryNames, RETRY, Ready, WaitingEvents};
+use crate::content_names::{ContentNamesUnavailable, NamedContents, texts_of};
 use crate::names::{NamesUnavailable, UserNames};
 use model::backoff::Backoff;
 use model::cloud_event::Source;
-use model::ids::UserId;
+use model::ids::{Content, UserId};
 use model::outbox_entry::{OutboxEntry, OutboxPartition};
-use model::user_name::UserName;
 use storage::delivery::{Delivery, Receipt, Report};
 use storage::event_bus::EventBus;
 use storage::outbox::{Outbox, OutboxNumber};
@@ -56,6 +56,8 @@ pub struct Relay {
     pub source: Source,
     /// Where users are named by texts.
     pub names: Option<UserNames>,
+    /// Where contents are.
+    pub contents: Option<NamedContents>,
 }
 
 /// The progress of the relay.
@@ -122,15 +124,14 @@ impl Relay {
             return;
         }
         match self.read_after(progress.read).await {
-            Ok((entries, names)) => {
+            Ok(entries) => {
                 (progress.more, progress.pause) = (entries.len() == BATCH_MAX, None);
                 progress.backoff.succeeded();
                 progress.watch.read(None);
                 let now = Instant::now();
-                for (number, entry) in entries {
+                for (number, entry, names) in entries {
                     progress.read = number;
-                    let name = user_of(&entry).and_then(|user| names.get(&user).cloned());
-                    progress.waiting.add(number, entry, name, now);
+                    progress.waiting.add(number, entry, names, now);
                 }
             }
             Err(error) => {
@@ -140,8 +141,8 @@ impl Relay {
         }
     }
 
-    /// Entries, and the names of their users.
-    async fn read_after(&self, read: OutboxNumber) -> Result<(Entries, HashMap<UserId, UserName>), StoreError> {
+    /// Entries with their names.
+    async fn read_after(&self, read: OutboxNumber) -> Result<Entries, StoreError> {
         let entries = self.outbox.read(read, BATCH_MAX).await?;
         let names = match &self.names {
             Some(names) => {
@@ -150,7 +151,15 @@ impl Relay {
             }
             None => HashMap::new(),
         };
-        Ok((entries, names))
+        let contents = entries.iter().filter_map(|(_, entry)| content_of(entry));
+        let texts = texts_of(self.contents.as_ref(), contents).await;
+        let texts = texts.map_err(|ContentNamesUnavailable(error)| error)?;
+        let named = entries.into_iter().map(|(number, entry)| {
+            let user = user_of(&entry).and_then(|user| names.get(&user).cloned());
+            let content = content_of(&entry).map(|content| texts.only(content.oid)).unwrap_or_default();
+            (number, entry, EntryNames { user, content })
+        });
+        Ok(named.collect())
     }
 
     fn hand_over(&self, progress: &mut Progress) {
@@ -161,7 +170,9 @@ impl Relay {
                 break;
             }
             let receipt = |number| Receipt::new(number, progress.receipts.clone());
-            let event = |Ready { number, entry, name }| entry_event::of(entry, name, &self.source, receipt(number));
+            let event = |Ready { number, entry, names: EntryNames { user, content } }| {
+                entry_event::of(entry, user.as_ref(), content, &self.source, receipt(number))
+            };
             self.bus.publish(handed.into_iter().map(event).collect());
         }
         let state = progress.watch.state(progress.waiting.oldest(), now);
@@ -215,12 +226,19 @@ impl Relay {
     }
 }
 
-type Entries = Vec<(OutboxNumber, OutboxEntry)>;
+type Entries = Vec<(OutboxNumber, OutboxEntry, EntryNames)>;
 
 fn user_of(entry: &OutboxEntry) -> Option<UserId> {
     match entry.partition() {
         OutboxPartition::User(user) => Some(user),
         OutboxPartition::Counter(..) => None,
+    }
+}
+
+fn content_of(entry: &OutboxEntry) -> Option<Content> {
+    match entry {
+        OutboxEntry::Claim(claim) => Some(claim.content),
+        OutboxEntry::Crossing(_) => None,
     }
 }
 

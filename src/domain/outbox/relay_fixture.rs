@@ -221,6 +221,7 @@ impl Fixture {
             health: health.clone(),
             source: Source::of("local"),
             names: None,
+            contents: None,
         };
         let relay = tokio::spawn(relay.run());
         Fixture { outbox, bus, notify, health, relay }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use model::backoff::Backoff;
+use model::content_name::ContentTexts;
 use model::outbox_entry::{OutboxEntry, OutboxPartition};
 use model::user_name::UserName;
 use storage::outbox::OutboxNumber;
@@ -29,16 +30,22 @@ pub struct WaitingEvents {
 
 struct Waiting {
     entry: OutboxEntry,
-    /// The user's name, if it is known.
-    name: Option<UserName>,
+    names: EntryNames,
     since: Instant,
+}
+
+/// The names that an event has, as far as they are known.
+#[derive(Default)]
+pub struct EntryNames {
+    pub user: Option<UserName>,
+    pub content: ContentTexts,
 }
 
 /// An event to hand over.
 pub struct Ready<'a> {
     pub number: OutboxNumber,
     pub entry: &'a OutboxEntry,
-    pub name: Option<&'a UserName>,
+    pub names: &'a EntryNames,
 }
 
 /// The events of a partition: at least one.
@@ -68,14 +75,14 @@ impl WaitingEvents {
         self.resting.first().map(|(at, _)| *at)
     }
 
-    /// Adds an entry after all that were added before it. `name`: of its user, if it is known.
-    pub fn add(&mut self, number: OutboxNumber, entry: OutboxEntry, name: Option<UserName>, now: Instant) {
+    /// Adds an entry after all that were added before it.
+    pub fn add(&mut self, number: OutboxNumber, entry: OutboxEntry, names: EntryNames, now: Instant) {
         let partition = self.partitions.entry(entry.partition()).or_default();
         if partition.numbers.is_empty() {
             self.ready.insert(number);
         }
         partition.numbers.push_back(number);
-        self.entries.insert(number, Waiting { entry, name, since: now });
+        self.entries.insert(number, Waiting { entry, names, since: now });
     }
 
     /// The events to hand over now, oldest first, at most `limit`: one event of each partition, or all with
@@ -95,8 +102,8 @@ impl WaitingEvents {
         }
         handed.sort_unstable();
         let ready = |number| {
-            let Waiting { entry, name, .. } = self.entries.get(&number)?;
-            Some(Ready { number, entry, name: name.as_ref() })
+            let Waiting { entry, names, .. } = self.entries.get(&number)?;
+            Some(Ready { number, entry, names })
         };
         handed.into_iter().filter_map(ready).collect()
     }

@@ -17,6 +17,7 @@ use crate::limits::quota::Rate;
 use crate::protocol::frame::{ErrorCode, Hello, Operation, ServerFrame, Welcome};
 use crate::protocol::json;
 use domain::devices::client::Client;
+use model::content_name::ContentTexts;
 use model::visitor::Visitor;
 
 /// The client of a socket.
@@ -165,6 +166,8 @@ async fn welcome(
 }
 
 async fn send(socket: &mut Socket, context: &ConnectionContext, frame: &ServerFrame) -> Result<(), Failed> {
-    let said = socket.send_and_flush(|out| out.text(|text| json::encode_into(frame, &context.reading, text))).await;
+    let said = socket
+        .send_and_flush(|out| out.text(|text| json::encode_into(frame, context.telling(ContentTexts::NONE), text)))
+        .await;
     said.map_err(|_| Failed::Lost)
 }

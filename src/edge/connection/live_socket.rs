@@ -26,6 +26,7 @@ use crate::limits::connection_limiter::ConnectionPermit;
 use crate::limits::quota::Rate;
 use crate::protocol::json;
 use domain::ingest::submit_queue::LargeFramePermit;
+use model::content_name::ContentTexts;
 
 /// How long the timer sleeps without a deadline.
 const NO_DEADLINE: Duration = Duration::from_secs(3600);
@@ -216,9 +217,9 @@ impl LiveSocket {
         while conversation.has_frames() && !socket.is_stuck() {
             socket.send(cx, |out| {
                 while out.has_room()
-                    && let Some(frame) = conversation.next_frame()
+                    && let Some((frame, texts)) = conversation.next_frame()
                 {
-                    out.text(|text| json::encode_into(&frame, &context.reading, text));
+                    out.text(|text| json::encode_into(&frame, context.telling(&texts), text));
                 }
             })?;
         }
@@ -228,8 +229,8 @@ impl LiveSocket {
     /// The last word before a close.
     fn goodbye(&mut self, cx: &mut Context<'_>, reason: CloseReason) -> End {
         let Some(bye) = reason.bye(rand::random()) else { return End::Close(reason) };
-        let reading = &self.context.reading;
-        match self.socket.send(cx, |out| out.text(|text| json::encode_into(&bye, reading, text))) {
+        let telling = self.context.telling(ContentTexts::NONE);
+        match self.socket.send(cx, |out| out.text(|text| json::encode_into(&bye, telling, text))) {
             Ok(()) => End::Close(reason),
             Err(error) => error.into(),
         }

@@ -1,33 +1,62 @@
-//! Keys of counters, in which a user is a number inside and may be a name outside.
+//! Keys of counters, in which users and contents are numbers inside and may be names outside.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::called_users::CalledUsers;
 use crate::http::problem::Problem;
+use domain::content_names::{NamedContents, texts_of};
 use domain::counters::Counter;
+use model::content_name::ContentName;
 use model::counters::{CounterKey, KeyField};
-use model::ids::UserId;
+use model::ids::{Content, UserId};
 use model::user_name::{ToldUser, UserName};
 
-/// The part of a counter's keys that is a user with a name.
-pub struct CounterUsers<'a> {
-    /// `None`: the keys have no user, or users have no names.
-    index: Option<usize>,
-    called_users: &'a CalledUsers,
+/// The names of users and contents, where they have some.
+#[derive(Clone)]
+pub struct KeyNames {
+    pub called_users: CalledUsers,
+    /// `None`: contents are named by numbers.
+    pub contents: Option<NamedContents>,
 }
 
-impl<'a> CounterUsers<'a> {
-    /// The keys of a direct counter are texts of its callers.
-    pub fn of(counter: &Counter, called_users: &'a CalledUsers) -> Self {
-        let has_users = called_users.0.is_some() && matches!(counter, Counter::Derived(_));
-        let index = counter.parts().iter().position(|part| part == KeyField::Mid.word());
-        CounterUsers { index: index.filter(|_| has_users), called_users }
-    }
+/// The parts of a counter's keys that have names.
+pub struct NamedParts<'a> {
+    /// `None`: the keys have no user, or users have no names.
+    user: Option<usize>,
+    /// The same of contents.
+    content: Option<usize>,
+    names: &'a KeyNames,
+}
 
+impl KeyNames {
+    /// The keys of a direct counter are texts of its callers.
+    pub fn of(&self, counter: &Counter) -> NamedParts<'_> {
+        let is_derived = matches!(counter, Counter::Derived(_));
+        let index = |field: KeyField| counter.parts().iter().position(|part| part == field.word());
+        NamedParts {
+            user: index(KeyField::Mid).filter(|_| is_derived && self.called_users.0.is_some()),
+            content: index(KeyField::Oid).filter(|_| is_derived && self.contents.is_some()),
+            names: self,
+        }
+    }
+}
+
+impl NamedParts<'_> {
     /// Keys as callers give them, as they are counted. A user without a number has counted nothing.
     pub async fn counted(&self, keys: Vec<CounterKey>) -> Result<Vec<CounterKey>, Problem> {
-        let (Some(index), Some(names)) = (self.index, &self.called_users.0) else { return Ok(keys) };
+        let keys = match self.content {
+            Some(index) => keys.iter().map(|key| by_number(key, index)).collect::<Result<_, _>>()?,
+            None => keys,
+        };
+        match self.user {
+            Some(index) => self.with_numbers(index, keys).await,
+            None => Ok(keys),
+        }
+    }
+
+    async fn with_numbers(&self, index: usize, keys: Vec<CounterKey>) -> Result<Vec<CounterKey>, Problem> {
+        let Some(names) = &self.names.called_users.0 else { return Ok(keys) };
         let name_in = |key: &CounterKey| key.parts().nth(index).map(|part| UserName::new(&part)).transpose();
         let given = keys.iter().map(name_in).collect::<Result<Vec<_>, _>>();
         let given = given.map_err(|complaint| Problem::invalid(format!("key[{index}]: {complaint}")))?;
@@ -46,15 +75,30 @@ impl<'a> CounterUsers<'a> {
 
     /// Keys as they are counted, as callers are told of them.
     pub async fn told(&self, keys: impl Iterator<Item = &CounterKey> + Clone) -> Result<Vec<CounterKey>, Problem> {
-        let Some(index) = self.index else { return Ok(keys.cloned().collect()) };
-        let user_in = |key: &CounterKey| key.parts().nth(index).and_then(|part| part.parse().ok()).map(UserId);
-        let names = self.called_users.names_of(keys.clone().filter_map(user_in)).await?;
-        let told = keys.map(|key| match user_in(key) {
-            Some(user) => with_part(key, index, &text_of(user, &names)),
-            None => key.clone(),
+        let number = |key: &CounterKey, index| key.parts().nth(index).and_then(|part| part.parse().ok());
+        let user_in = |key: &CounterKey| self.user.and_then(|index| number(key, index)).map(UserId);
+        let oid_in = |key: &CounterKey| self.content.and_then(|index| number(key, index));
+        let users = self.names.called_users.names_of(keys.clone().filter_map(user_in)).await?;
+        let contents = keys.clone().filter_map(oid_in).map(|oid| Content { kind: 0, oid });
+        let texts = texts_of(self.names.contents.as_ref(), contents).await?;
+        let told = keys.map(|key| {
+            let with_user = match self.user.zip(user_in(key)) {
+                Some((index, user)) => with_part(key, index, &text_of(user, &users)),
+                None => key.clone(),
+            };
+            match self.content.zip(oid_in(key)) {
+                Some((index, oid)) => with_part(&with_user, index, &texts.told(oid).to_string()),
+                None => with_user,
+            }
         });
         Ok(told.collect())
     }
+}
+
+fn by_number(key: &CounterKey, index: usize) -> Result<CounterKey, Problem> {
+    let Some(part) = key.parts().nth(index) else { return Ok(key.clone()) };
+    let name = ContentName::new(&part).map_err(|complaint| Problem::invalid(format!("key[{index}]: {complaint}")))?;
+    Ok(with_part(key, index, &name.oid().to_string()))
 }
 
 fn text_of(id: UserId, names: &HashMap<UserId, UserName>) -> String {
@@ -64,5 +108,5 @@ fn text_of(id: UserId, names: &HashMap<UserId, UserName>) -> String {
 fn with_part(key: &CounterKey, index: usize, text: &str) -> CounterKey {
     let parts: Vec<Cow<'_, str>> = key.parts().collect();
     let parts = parts.iter().enumerate().map(|(at, part)| if at == index { text } else { part });
-    CounterKey::of(parts).expect("a user is no longer than a part may be")
+    CounterKey::of(parts).expect("a name is no longer than a part may be")
 }

@@ -9,8 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::{Method, StatusCode, Uri};
 
-use super::counter_keys::CounterUsers;
-use crate::called_users::CalledUsers;
+use super::counter_keys::KeyNames;
 use crate::http::problem::Problem;
 use crate::http::{body, query};
 use crate::protocol::json::{
@@ -26,22 +25,22 @@ pub const BODY_BYTES_MAX: usize = 1 << 20;
 
 type CounterPath = Result<Path<String>, PathRejection>;
 
-/// The counters of the settings, and the users in their keys.
+/// The counters of the settings, and the names in their keys.
 #[derive(Clone)]
 struct Served {
     counters: Arc<Counters>,
-    called_users: CalledUsers,
+    names: KeyNames,
 }
 
 /// To be merged into the router of the control listener, whose guard lets calls in.
-pub fn routes(counters: Arc<Counters>, called_users: CalledUsers) -> Router {
+pub fn routes(counters: Arc<Counters>, names: KeyNames) -> Router {
     Router::new()
         .route("/v1/counters/{id}", get(value).post(add).delete(reset))
         .route("/v1/counters/{id}/get", post(values))
         .route("/v1/counters/{id}/top", get(top))
         .route("/v1/counters/{id}/recount", post(recount))
         .route("/v1/jobs/{job}", get(job))
-        .with_state(Served { counters, called_users })
+        .with_state(Served { counters, names })
 }
 
 /// `GET /v1/counters/{id}?key=…&key=…`
@@ -65,10 +64,10 @@ async fn values(State(served): State<Served>, path: CounterPath, request: Reques
 async fn top(State(served): State<Served>, path: CounterPath, uri: Uri) -> Result<Response, Problem> {
     let counter = served.counter_of(path)?;
     let (prefix, limit) = query::counter_top(&uri, counter.parts())?;
-    let users = CounterUsers::of(&counter, &served.called_users);
-    let prefix = users.counted(vec![prefix]).await?.remove(0);
+    let parts = served.names.of(&counter);
+    let prefix = parts.counted(vec![prefix]).await?.remove(0);
     let top = served.counters.top(&counter, prefix, limit).await?;
-    let keys = users.told(top.iter().map(|(key, _)| key)).await?;
+    let keys = parts.told(top.iter().map(|(key, _)| key)).await?;
     let top: Vec<_> = keys.into_iter().zip(top).map(|(key, (_, value))| (key, value)).collect();
     Ok(body::answered(encode_counter_top(&top)))
 }
@@ -110,7 +109,7 @@ async fn recount(State(served): State<Served>, path: CounterPath, request: Reque
     };
     let body = body::received(request, BODY_BYTES_MAX).await?;
     let keys = decode_recount(&body, &derived.key)?;
-    let keys = CounterUsers::of(&counter, &served.called_users).counted(keys).await?;
+    let keys = served.names.of(&counter).counted(keys).await?;
     let name = served.counters.recount(derived, keys).await?;
     Ok((StatusCode::ACCEPTED, body::answered(encode_job(&name))).into_response())
 }
@@ -147,15 +146,15 @@ impl Served {
 
     /// In the order asked.
     async fn values(&self, counter: &Counter, keys: Vec<CounterKey>) -> Result<Vec<i64>, Problem> {
-        let keys = CounterUsers::of(counter, &self.called_users).counted(keys).await?;
+        let keys = self.names.of(counter).counted(keys).await?;
         Ok(self.counters.values(counter, keys).await?)
     }
 
     /// The recount of this counter, as callers are told of it.
     async fn told(&self, id: &CounterId, mut recount: Recount) -> Result<Recount, Problem> {
         if let Some(counter) = self.counters.of(id) {
-            let users = CounterUsers::of(&counter, &self.called_users);
-            let keys = users.told(recount.differences.iter().map(|difference| &difference.key)).await?;
+            let parts = self.names.of(&counter);
+            let keys = parts.told(recount.differences.iter().map(|difference| &difference.key)).await?;
             recount.differences.iter_mut().zip(keys).for_each(|(difference, key)| difference.key = key);
         }
         Ok(recount)

@@ -4,8 +4,7 @@ use std::future::pending;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Extension, Path, State};
+use axum::extract::{Extension, State};
 use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
@@ -14,19 +13,23 @@ use http::Uri;
 use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 
+use crate::http::content_path::{ContentPath, content};
 use crate::http::event_stream::{self, OpenStreams, StreamSlots};
 use crate::http::problem::Problem;
 use crate::http::{body, query};
 use crate::operator_server::LongAnswer;
 use crate::protocol::json::{
-    decode_content, encode_live, encode_live_counts, encode_live_event, encode_series, encode_shares, encode_tail,
-    encode_top,
+    encode_live, encode_live_counts, encode_live_event, encode_series, encode_shares, encode_tail, encode_top,
 };
+use domain::content_names::{ContentNamesUnavailable, NamedContents, texts_of};
 use domain::live::board::{LiveBoard, LiveView};
+use model::content_name::{ContentIds, ContentTexts};
 
 /// The state of the routes.
 pub struct LiveRoutes {
     board: Arc<LiveBoard>,
+    /// `None`: contents are named by numbers.
+    contents: Option<NamedContents>,
     slots: StreamSlots,
     /// The newest event, so that it is encoded once for all streams.
     event: Mutex<Option<(Arc<LiveView>, Bytes)>>,
@@ -34,10 +37,15 @@ pub struct LiveRoutes {
 
 impl LiveRoutes {
     /// `streams` at a time.
-    pub fn new(board: Arc<LiveBoard>, streams: usize, registry: &mut Registry) -> Self {
+    pub fn new(
+        board: Arc<LiveBoard>,
+        contents: Option<NamedContents>,
+        streams: usize,
+        registry: &mut Registry,
+    ) -> Self {
         let open = OpenStreams::default();
         registry.register("live_streams", "Open streams of live numbers", open.clone());
-        LiveRoutes { board, slots: StreamSlots::new(streams, open), event: Mutex::default() }
+        LiveRoutes { board, contents, slots: StreamSlots::new(streams, open), event: Mutex::default() }
     }
 
     /// The board from which the numbers are read.
@@ -52,24 +60,37 @@ impl LiveRoutes {
         let mut views = self.board.follow();
         views.mark_changed();
         let events = stream::unfold((self.clone(), views, slot), async |(live, mut views, slot)| {
-            views.changed().await.ok()?;
-            let view = views.borrow_and_update().clone();
-            let event = live.event_of(view);
-            Some((event, (live, views, slot)))
+            loop {
+                views.changed().await.ok()?;
+                let view = views.borrow_and_update().clone();
+                // Without the names of its contents a second is left out.
+                if let Ok(event) = live.event_of(view).await {
+                    return Some((event, (live, views, slot)));
+                }
+            }
         });
         Ok(event_stream::answered(events, end))
     }
 
-    fn event_of(&self, view: Arc<LiveView>) -> Bytes {
+    async fn event_of(&self, view: Arc<LiveView>) -> Result<Bytes, ContentNamesUnavailable> {
+        let texts = self.texts_of(&view).await?;
         let mut newest = self.event.lock();
-        match &*newest {
+        Ok(match &*newest {
             Some((of, event)) if Arc::ptr_eq(of, &view) => event.clone(),
             _ => {
-                let event = event_stream::event("live", &encode_live_event(&view));
+                let event = event_stream::event("live", &encode_live_event(&view, &texts));
                 *newest = Some((view, event.clone()));
                 event
             }
-        }
+        })
+    }
+
+    async fn texts_of(&self, view: &LiveView) -> Result<ContentTexts, ContentNamesUnavailable> {
+        texts_of(self.contents.as_ref(), view.contents()).await
+    }
+
+    pub fn content_ids(&self) -> ContentIds {
+        if self.contents.is_some() { ContentIds::Any } else { ContentIds::Number }
     }
 }
 
@@ -91,20 +112,17 @@ async fn numbers(State(live): State<Arc<LiveRoutes>>, uri: Uri) -> Result<Respon
     Ok(body::answered(encode_live(&live.board.newest())))
 }
 
-async fn counts(
-    State(live): State<Arc<LiveRoutes>>,
-    path: Result<Path<(String, String)>, PathRejection>,
-    uri: Uri,
-) -> Result<Response, Problem> {
+async fn counts(State(live): State<Arc<LiveRoutes>>, path: ContentPath, uri: Uri) -> Result<Response, Problem> {
     query::none(&uri)?;
-    let Path((kind, oid)) = path.map_err(|_| Problem::invalid("path: must be UTF-8"))?;
-    let content = decode_content(&kind, &oid)?;
+    let (content, _) = content(path, live.content_ids())?;
     Ok(body::answered(encode_live_counts(live.board.counts(content))))
 }
 
 async fn top(State(live): State<Arc<LiveRoutes>>, uri: Uri) -> Result<Response, Problem> {
     let (limit, by) = query::top(&uri)?;
-    Ok(body::answered(encode_top(&live.board.newest(), limit, by)))
+    let view = live.board.newest();
+    let texts = live.texts_of(&view).await?;
+    Ok(body::answered(encode_top(&view, limit, by, &texts)))
 }
 
 async fn series(State(live): State<Arc<LiveRoutes>>, uri: Uri) -> Result<Response, Problem> {
@@ -114,7 +132,9 @@ async fn series(State(live): State<Arc<LiveRoutes>>, uri: Uri) -> Result<Respons
 
 async fn tail(State(live): State<Arc<LiveRoutes>>, uri: Uri) -> Result<Response, Problem> {
     let limit = query::tail(&uri)?;
-    Ok(body::answered(encode_tail(&live.board.newest(), limit)))
+    let view = live.board.newest();
+    let texts = live.texts_of(&view).await?;
+    Ok(body::answered(encode_tail(&view, limit, &texts)))
 }
 
 async fn shares(State(live): State<Arc<LiveRoutes>>, uri: Uri) -> Result<Response, Problem> {

@@ -5,7 +5,7 @@
 
 mod callers;
 mod clock;
-mod counter_keys;
+pub mod counter_keys;
 pub mod counters;
 pub mod elsewhere;
 pub mod events;

@@ -1,6 +1,5 @@
 //! `/v1/subscribers`: subscribers of events, and the state of their deliveries.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Router;
@@ -10,17 +9,17 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::{StatusCode, Uri};
 
-use crate::called_users::CalledUsers;
+use super::counter_keys::KeyNames;
 use crate::http::problem::Problem;
 use crate::http::{body, query};
 use crate::protocol::json::{
-    SubscriberBody, decode_replay, decode_subscriber, encode_dead, encode_resent, encode_secret, encode_subscriber,
-    encode_subscriber_list,
+    FilterNames, SubscriberBody, decode_replay, decode_subscriber, encode_dead, encode_resent, encode_secret,
+    encode_subscriber, encode_subscriber_list,
 };
+use domain::content_names::texts_of;
 use domain::subscribers::{Definition, Subscribers};
-use model::ids::UserId;
+use model::content_name::ContentIds;
 use model::subscribers::{Owner, SigningSecret, SubscriberId};
-use model::user_name::UserName;
 
 /// A filter with 1,000 values of each field fits.
 const BODY_BYTES_MAX: usize = 512 << 10;
@@ -30,7 +29,7 @@ type IdPath = Result<Path<String>, PathRejection>;
 /// Where subscribers are kept, or why there are none.
 #[derive(Clone)]
 pub enum Served {
-    By { subscribers: Arc<Subscribers>, called_users: CalledUsers },
+    By { subscribers: Arc<Subscribers>, names: KeyNames },
     Not(Arc<str>),
 }
 
@@ -53,17 +52,20 @@ impl Served {
         self.parts().map(|(subscribers, _)| subscribers)
     }
 
-    fn parts(&self) -> Result<(&Subscribers, &CalledUsers), Problem> {
+    fn parts(&self) -> Result<(&Subscribers, &KeyNames), Problem> {
         match self {
-            Served::By { subscribers, called_users } => Ok((subscribers, called_users)),
+            Served::By { subscribers, names } => Ok((subscribers, names)),
             Served::Not(why) => Err(Problem::not_found(why.as_ref())),
         }
     }
 
-    /// The names of the users in the filters of these subscribers.
-    async fn names_in(&self, owners: &[Owner]) -> Result<HashMap<UserId, UserName>, Problem> {
-        let users = owners.iter().flat_map(|owner| &owner.subscriber.filter.users).copied();
-        Ok(self.parts()?.1.names_of(users).await?)
+    /// The names of users and contents in the filters of these subscribers.
+    async fn names_in(&self, owners: &[Owner]) -> Result<FilterNames, Problem> {
+        let filters = owners.iter().map(|owner| &owner.subscriber.filter);
+        let KeyNames { called_users, contents } = self.parts()?.1;
+        let users = called_users.names_of(filters.clone().flat_map(|filter| &filter.users).copied()).await?;
+        let contents = texts_of(contents.as_ref(), filters.flat_map(|filter| &filter.contents).copied()).await?;
+        Ok(FilterNames { users, contents })
     }
 
     async fn shown(&self, owner: &Owner, secret: Option<&SigningSecret>) -> Result<Response, Problem> {
@@ -91,10 +93,14 @@ async fn one(State(served): State<Served>, path: IdPath, uri: Uri) -> Result<Res
 /// `PUT /v1/subscribers/{id}`
 async fn put(State(served): State<Served>, path: IdPath, request: Request) -> Result<Response, Problem> {
     query::none(request.uri())?;
-    let ((subscribers, called_users), id) = (served.parts()?, id_of(path)?);
+    let ((subscribers, KeyNames { called_users, contents }), id) = (served.parts()?, id_of(path)?);
     let body = body::received(request, BODY_BYTES_MAX).await?;
-    let SubscriberBody { url, types, mut filter, users, batch, secret } =
-        decode_subscriber(&body, called_users.0.is_some())?;
+    let ids = contents.as_ref().map_or(ContentIds::Number, |_| ContentIds::Any);
+    let SubscriberBody { url, types, mut filter, users, names, batch, secret } =
+        decode_subscriber(&body, called_users.0.is_some(), ids)?;
+    if let Some(contents) = contents {
+        contents.require(&names).await?;
+    }
     filter.users = called_users.all_changed(users).await?.into_iter().map(|user| user.id).collect();
     let url = subscribers.endpoint(&url).map_err(|error| Problem::invalid(format!("url: {error}")))?;
     let put = subscribers.put(&id, Definition { url, types, filter, batch, secret }).await?;

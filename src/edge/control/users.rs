@@ -17,8 +17,9 @@ use crate::http::pending::Pending;
 use crate::http::problem::Problem;
 use crate::http::{asked_at, body, query};
 use crate::protocol::cursor;
-use crate::protocol::frame::Cursor;
+use crate::protocol::frame::{Cursor, Telling};
 use crate::protocol::json::{Connected, ExportPage, Exported, decode_user_body, encode_connections, encode_export};
+use domain::content_names::{NamedContents, texts_of};
 use domain::devices::presence::Presence;
 use domain::history::History;
 use domain::ingest::lanes::Lanes;
@@ -46,6 +47,8 @@ pub struct UserOperations {
     /// Names users in logs.
     pub mid_hash: MidHash,
     pub called_users: CalledUsers,
+    /// `None`: contents are named by numbers.
+    pub contents: Option<NamedContents>,
     /// Names this gateway among others: its host and the port of its public listener.
     pub gateway: String,
 }
@@ -101,7 +104,11 @@ async fn export(State(users): State<Arc<UserOperations>>, uri: Uri) -> Result<Re
     };
     let rewards = if first { Some(users.connect_lookup.kept_claims(user).await?) } else { None };
     let (records, rewards, cursor) = (&records[..], rewards.as_deref(), cursor.as_deref());
-    Ok(body::answered(encode_export(&Exported { user: &named, paused, rewards, records, cursor }, &users.reading)))
+    let of_rewards = rewards.into_iter().flatten().filter_map(|claim| claim.content);
+    let texts =
+        texts_of(users.contents.as_ref(), records.iter().map(|record| record.content).chain(of_rewards)).await?;
+    let telling = Telling { reading: &users.reading, texts: &texts };
+    Ok(body::answered(encode_export(&Exported { user: &named, paused, rewards, records, cursor }, telling)))
 }
 
 /// An export without the user's older records is none.

@@ -31,7 +31,7 @@ struct Shown {
 /// 404 where neither is counted by content; 503 while they are being counted.
 pub async fn get(State(context): State<DemoContext>, headers: HeaderMap, uri: Uri) -> Result<Response, Problem> {
     refuse_other_pages(&headers)?;
-    let contents = query::contents(&uri, CONTENTS_MAX)?;
+    let contents = query::contents(&uri, CONTENTS_MAX, context.live.content_ids())?;
     let none =
         || Problem::not_found("neither viewers nor finishers are counted: counters.derived has none by kind and oid");
     let counters = context.counters.as_deref().ok_or_else(none)?;

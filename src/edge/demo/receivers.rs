@@ -1,7 +1,6 @@
 //! Two receivers of reward events, each a subscriber of this gateway. The page makes one of them slow or breaks it, and
 //! shows what becomes of both queues.
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -19,7 +18,7 @@ use super::DemoContext;
 use super::same_page::refuse_other_pages;
 use crate::http::body;
 use crate::http::problem::Problem;
-use crate::protocol::json::encode_subscriber;
+use crate::protocol::json::{FilterNames, encode_subscriber};
 use domain::subscribers::{Definition, Subscribers, SubscribersError};
 use model::subscribers::{EventType, Filter, SubscriberId};
 
@@ -94,7 +93,7 @@ impl Receivers {
         for Receiver { name, behaviour, received } in &self.all {
             let owner = if_subscribed(self.subscribers.get(&id_of(name)).await)?;
             // Its filter names no user.
-            let json = owner.map(|owner| encode_subscriber(&owner, &HashMap::new(), None));
+            let json = owner.map(|owner| encode_subscriber(&owner, &FilterNames::default(), None));
             let subscriber = json.map(|json| RawValue::from_string(json).expect("it is JSON"));
             let (behaviour, received) = (*behaviour.lock(), received.load(Relaxed));
             receivers.push(ReceiverView { name, behaviour, received, subscriber });

@@ -50,7 +50,7 @@ fn context() -> DemoContext {
         positions: Events::new(MemoryLog::with(1)),
         stop: stop.clone(),
     };
-    let live = Arc::new(LiveRoutes::new(LiveBoard::new(), 1, &mut registry));
+    let live = Arc::new(LiveRoutes::new(LiveBoard::new(), None, 1, &mut registry));
     let (registry, packs, counters, receivers, clock) = (Arc::new(registry), None, None, None, None);
     DemoContext { key: key(), registry, tail, live, packs, counters, receivers, clock, behind_proxies: false, stop }
 }

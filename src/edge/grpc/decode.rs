@@ -12,6 +12,7 @@ use crate::auth::User;
 use crate::protocol::json::decode_connection;
 use crate::protocol::whom::Whom;
 use model::beat::{Beat, DEVICE_BYTES_MAX, MILLIS_MAX, State};
+use model::content_name::{ContentIds, ContentName};
 use model::ids::{ConnectionId, Content, SessionId, UserId};
 use model::rewards::day::Day;
 use model::user_name::UserName;
@@ -35,6 +36,8 @@ pub struct Entry {
     pub device: Arc<str>,
     pub flag: Option<Day>,
     pub beats: Vec<Beat>,
+    /// The name of each beat's content; empty where contents are numbers.
+    pub names: Vec<ContentName>,
     pub origin: Option<ConnectionId>,
 }
 
@@ -98,15 +101,21 @@ pub fn moment(at: Option<u64>) -> Result<Option<u64>, Fault> {
     at.map(|at| exact(at, "at")).transpose()
 }
 
-/// `items`, at most `max`.
-pub fn contents(items: &[wire::Content], max: usize) -> Result<Vec<Content>, Fault> {
+/// `items`, at most `max`, and the name of each where contents have names.
+pub fn contents(
+    items: &[wire::Content],
+    max: usize,
+    ids: ContentIds,
+) -> Result<(Vec<Content>, Vec<ContentName>), Fault> {
     if items.len() > max {
         return Err(Fault::too_many("items", max));
     }
     let contents = items.iter().enumerate().map(|(index, item)| {
-        content(item.kind, item.oid).map_err(|fault| fault.within(format_args!("items[{index}]")))
+        let content = content(item.kind, item.oid, &item.name, ids);
+        content.map_err(|fault| fault.within(format_args!("items[{index}]")))
     });
-    contents.collect()
+    let (contents, names): (Vec<_>, Vec<_>) = contents.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+    Ok((contents, names.into_iter().flatten().collect()))
 }
 
 pub fn kinds(kinds: &[u32]) -> Result<Vec<u16>, Fault> {
@@ -117,14 +126,14 @@ pub fn kinds(kinds: &[u32]) -> Result<Vec<u16>, Fault> {
 }
 
 /// All entries of a `Put`, in their order.
-pub fn entries(users: Vec<wire::UserBeats>) -> Result<Vec<Entry>, Fault> {
+pub fn entries(users: Vec<wire::UserBeats>, ids: ContentIds) -> Result<Vec<Entry>, Fault> {
     if users.len() > BEATS_MAX {
         return Err(Fault::too_many("users", BEATS_MAX));
     }
     let mut all = 0;
     let mut entries = Vec::with_capacity(users.len());
     for (index, given) in users.into_iter().enumerate() {
-        let entry = entry(given).map_err(|fault| fault.within(format_args!("users[{index}]")))?;
+        let entry = entry(given, ids).map_err(|fault| fault.within(format_args!("users[{index}]")))?;
         all += entry.beats.len();
         if all > BEATS_MAX {
             return Err(Fault::new("users", format!("must hold at most {BEATS_MAX} beats")));
@@ -148,21 +157,24 @@ pub fn require_few_of_each(entries: &[Entry], users: &[User]) -> Result<(), Faul
     Ok(())
 }
 
-fn entry(given: wire::UserBeats) -> Result<Entry, Fault> {
+fn entry(given: wire::UserBeats, ids: ContentIds) -> Result<Entry, Fault> {
     let whom = whom(given.mid, &given.sub)?;
     if given.device.len() > DEVICE_BYTES_MAX {
         return Err(Fault::new("device", format!("must be at most {DEVICE_BYTES_MAX} bytes long")));
     }
     let origin = origin(&given.connection)?;
     let items = given.items.iter().enumerate();
-    let beats = items.map(|(index, item)| beat(item).map_err(|fault| fault.within(format_args!("items[{index}]"))));
-    let beats = beats.collect::<Result<_, _>>()?;
-    Ok(Entry { whom, device: given.device.into(), flag: given.flag.parse().ok(), beats, origin })
+    let beats =
+        items.map(|(index, item)| beat(item, ids).map_err(|fault| fault.within(format_args!("items[{index}]"))));
+    let (beats, names): (Vec<_>, Vec<_>) = beats.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+    let names = names.into_iter().flatten().collect();
+    Ok(Entry { whom, device: given.device.into(), flag: given.flag.parse().ok(), beats, names, origin })
 }
 
-fn beat(given: &wire::Beat) -> Result<Beat, Fault> {
-    Ok(Beat {
-        content: content(given.kind, given.oid)?,
+fn beat(given: &wire::Beat, ids: ContentIds) -> Result<(Beat, Option<ContentName>), Fault> {
+    let (content, name) = content(given.kind, given.oid, &given.name, ids)?;
+    let beat = Beat {
+        content,
         pos: exact(required(given.pos, "pos")?, "pos")?,
         dur: exact(given.dur, "dur")?,
         state: state(given.state)?,
@@ -171,7 +183,8 @@ fn beat(given: &wire::Beat) -> Result<Beat, Fault> {
         // Minus zero is zero.
         rate: given.rate.unwrap_or(1.0) + 0.0,
         at: exact(required(given.at, "at")?, "at")?,
-    })
+    };
+    Ok((beat, name))
 }
 
 const KIND_MAX: u64 = u16::MAX as u64;
@@ -180,8 +193,26 @@ fn kind(kind: u32) -> Result<u16, Fault> {
     u16::try_from(kind).map_err(|_| Fault::too_great("kind", KIND_MAX))
 }
 
-fn content(given: Option<u32>, oid: Option<u64>) -> Result<Content, Fault> {
-    Ok(Content { kind: kind(required(given, "kind")?)?, oid: required(oid, "oid")? })
+/// By its `oid`, or by its `name` where contents have names.
+fn content(
+    given: Option<u32>,
+    oid: Option<u64>,
+    name: &str,
+    ids: ContentIds,
+) -> Result<(Content, Option<ContentName>), Fault> {
+    let kind = kind(required(given, "kind")?)?;
+    match (ids, oid) {
+        (ContentIds::Number, _) if !name.is_empty() => {
+            Err(Fault::new("name", "contents are named by oid here (contents.ids)"))
+        }
+        (ContentIds::Number, oid) => Ok((Content { kind, oid: required(oid, "oid")? }, None)),
+        (ContentIds::Any, Some(_)) => Err(Fault::new("name", "must be given instead of oid (contents.ids)")),
+        (ContentIds::Any, None) if name.is_empty() => Err(Fault::missing("name")),
+        (ContentIds::Any, None) => {
+            let name = ContentName::new(name).map_err(|complaint| Fault::new("name", complaint.to_string()))?;
+            Ok((Content { kind, oid: name.oid() }, Some(name)))
+        }
+    }
 }
 
 fn state(given: Option<i32>) -> Result<State, Fault> {

@@ -14,6 +14,7 @@ fn given() -> wire::Beat {
         watched: Some(5_000),
         rate: None,
         at: Some(1_795_150_000_118),
+        name: String::new(),
     }
 }
 
@@ -22,13 +23,13 @@ fn of(mid: u64, beats: usize) -> wire::UserBeats {
 }
 
 fn complaint(users: Vec<wire::UserBeats>) -> String {
-    let fault = entries(users).expect_err("a fault");
+    let fault = entries(users, ContentIds::Number).expect_err("a fault");
     format!("{}: {}", fault.path, fault.complaint)
 }
 
 #[test]
 fn a_beat_has_the_defaults_of_a_frame() {
-    let beat = beat(&given()).expect("a beat");
+    let (beat, _) = super::beat(&given(), ContentIds::Number).expect("a beat");
     assert_eq!((beat.content, beat.rate, beat.state), (Content { kind: 1, oid: u64::MAX }, 1.0, State::Playing));
     let zeros = wire::Beat {
         kind: Some(0),
@@ -40,9 +41,10 @@ fn a_beat_has_the_defaults_of_a_frame() {
         at: Some(0),
         ..wire::Beat::default()
     };
-    let beat = super::beat(&zeros).expect("zeros are values");
+    let (beat, _) = super::beat(&zeros, ContentIds::Number).expect("zeros are values");
     let silent = wire::Beat { watched: Some(0), ..given() };
-    assert_eq!(super::beat(&silent).expect("a beat").watched, Some(0), "not the same as none");
+    let (silent, _) = super::beat(&silent, ContentIds::Number).expect("a beat");
+    assert_eq!(silent.watched, Some(0), "not the same as none");
     assert!((beat.at, beat.session.0, beat.watched) == (0, 0, None) && beat.rate.is_sign_positive());
 }
 
@@ -102,11 +104,11 @@ fn a_user_is_a_number_or_a_name() {
 #[test]
 fn a_batch_is_bounded_in_all_and_for_each_user() {
     let full: Vec<_> = (0..10).map(|mid| of(mid, 500)).collect();
-    assert_eq!(entries(full.clone()).expect("full").len(), 10);
+    assert_eq!(entries(full.clone(), ContentIds::Number).expect("full").len(), 10);
     assert_eq!(complaint([full, vec![of(10, 1)]].concat()), "users: must hold at most 5000 beats");
-    assert_eq!(entries((0..5_000).map(|mid| of(mid, 0)).collect()).expect("full").len(), 5_000);
+    assert_eq!(entries((0..5_000).map(|mid| of(mid, 0)).collect(), ContentIds::Number).expect("full").len(), 5_000);
     assert_eq!(complaint((0..5_001).map(|mid| of(mid, 0)).collect()), "users: must hold at most 5000");
-    let of_one = entries(vec![of(1, 300), of(2, 500), of(1, 201)]).expect("bounded in all");
+    let of_one = entries(vec![of(1, 300), of(2, 500), of(1, 201)], ContentIds::Number).expect("bounded in all");
     let users = [1, 2, 1].map(|id| User { id: UserId(id), name: None });
     let fault = require_few_of_each(&of_one, &users).expect_err("501 of one");
     assert_eq!(Status::from(fault).message(), "users[2].items: must hold at most 500 with those before of the user");
@@ -117,8 +119,31 @@ fn a_batch_is_bounded_in_all_and_for_each_user() {
 fn a_flag_that_is_no_date_is_none() {
     let flagged = |flag: &str| {
         let entry = wire::UserBeats { flag: flag.to_owned(), ..of(1, 0) };
-        entries(vec![entry]).expect("an entry").remove(0).flag.map(|day| day.to_string())
+        entries(vec![entry], ContentIds::Number).expect("an entry").remove(0).flag.map(|day| day.to_string())
     };
     assert_eq!(flagged("2026-11-20"), Some("2026-11-20".to_owned()));
     assert_eq!((flagged(""), flagged("tomorrow")), (None, None));
+}
+
+#[test]
+fn a_content_is_named_by_oid_or_by_name() {
+    let item = |oid: Option<u64>, name: &str| wire::Content { kind: Some(1), oid, name: name.to_owned() };
+    let one = |oid, name, ids| {
+        contents(&[item(oid, name)], 10, ids).map_err(|fault| Status::from(fault).message().to_owned())
+    };
+    let name = ContentName::new("the-wire").expect("a name");
+    assert_eq!(one(Some(7), "", ContentIds::Number), Ok((vec![Content { kind: 1, oid: 7 }], vec![])));
+    let named = (vec![Content { kind: 1, oid: name.oid() }], vec![name]);
+    assert_eq!(one(None, "the-wire", ContentIds::Any), Ok(named));
+    for (oid, name, ids, complaint) in [
+        (None, "the-wire", ContentIds::Number, "contents are named by oid here (contents.ids)"),
+        (Some(7), "the-wire", ContentIds::Number, "contents are named by oid here (contents.ids)"),
+        (Some(7), "", ContentIds::Any, "must be given instead of oid (contents.ids)"),
+        (Some(7), "the-wire", ContentIds::Any, "must be given instead of oid (contents.ids)"),
+        (None, "", ContentIds::Any, "is missing"),
+        (None, "a\n", ContentIds::Any, "must not contain control characters"),
+    ] {
+        assert_eq!(one(oid, name, ids), Err(format!("items[0].name: {complaint}")));
+    }
+    assert_eq!(one(None, "", ContentIds::Number), Err("items[0].oid: is missing".to_owned()));
 }

@@ -2,18 +2,22 @@
 
 use super::wire;
 use crate::auth::User;
+use crate::protocol::frame::Telling;
 use model::beat::State;
-use model::reading::Reading;
+use model::content_name::{ContentTexts, ToldOid};
+use model::ids::Content;
 use model::record::Record;
 use model::rewards::claim::ClaimKey;
 use model::rewards::day::Day;
 use model::rule::Reason;
 
-pub fn record(record: &Record, reading: &Reading) -> wire::Record {
+pub fn record(record: &Record, Telling { reading, texts }: Telling) -> wire::Record {
     let progress = reading.progress(record);
+    let (oid, name) = oid_or_name(record.content, texts);
     wire::Record {
         kind: record.content.kind.into(),
-        oid: record.content.oid,
+        oid: oid.unwrap_or_default(),
+        name,
         pos: record.pos,
         dur: record.dur,
         state: state(record.state).into(),
@@ -33,12 +37,23 @@ pub fn sub(user: &User) -> String {
 }
 
 /// `user`: of the claim.
-pub fn reward(claim: &ClaimKey, user: &User) -> wire::Reward {
+pub fn reward(claim: &ClaimKey, user: &User, texts: &ContentTexts) -> wire::Reward {
     wire::Reward {
-        id: claim.id(user.name.as_ref()),
+        id: claim.id(user.name.as_ref(), texts),
         rule: claim.rule.as_ref().to_owned(),
         day: claim.day.to_string(),
-        content: claim.content.map(|content| wire::Content { kind: Some(content.kind.into()), oid: Some(content.oid) }),
+        content: claim.content.map(|content| {
+            let (oid, name) = oid_or_name(content, texts);
+            wire::Content { kind: Some(content.kind.into()), oid, name }
+        }),
+    }
+}
+
+/// The name instead of the oid, where contents have names.
+fn oid_or_name(content: Content, texts: &ContentTexts) -> (Option<u64>, String) {
+    match texts.told(content.oid) {
+        ToldOid::Number(oid) => (Some(oid), String::new()),
+        ToldOid::Name(name) => (None, name.as_str().to_owned()),
     }
 }
 

@@ -18,13 +18,19 @@ pub async fn delete(
     user: UserId,
     request: wire::DeleteRequest,
 ) -> Result<wire::DeleteResponse, Status> {
-    let contents = decode::contents(&request.items, context.limits.items)?;
+    let (contents, names) = decode::contents(&request.items, context.limits.items, context.content_ids())?;
     caller.require_contents("items", &contents)?;
     let (at, origin) = (decode::moment(request.at)?, decode::origin(&request.connection)?);
     let at = match at {
         Some(at) => at,
         None => asked_at::of_contents(context, user, contents.clone()).await.map_err(status::of_read)?,
     };
+    if let Some(named) = &context.contents
+        && let Some(index) = named.require(&names).await.map_err(status::of_content_names)?
+    {
+        let complaint = "its number belongs to another content";
+        return Err(Fault::new(format!("items[{index}].name"), complaint).into());
+    }
     commit(context, user, origin, Action::Delete { contents, at }).await?;
     Ok(wire::DeleteResponse { at })
 }

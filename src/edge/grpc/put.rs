@@ -18,12 +18,14 @@ use super::{encode, status, wire};
 use crate::auth::User;
 use crate::called_users::CalledUsers;
 use crate::context::ConnectionContext;
-use crate::http::pending::COMMIT_MAX;
+use crate::http::pending::{COMMIT_MAX, misnamed};
+use crate::protocol::frame::Telling;
 use domain::devices::inbox::{CloseRequest, Inbox, Rejected, WrittenBeat};
 use domain::devices::ready_list::Notifier;
 use domain::ingest::source::Source;
 use domain::rewards::decisions::Decisions;
 use model::beat::Beat;
+use model::ids::Content;
 use model::rewards::day::Day;
 use model::rewards::reward_notice::RewardNotice;
 use model::rule::{Reason, nonsense};
@@ -52,7 +54,7 @@ pub async fn put(
     deadline: Deadline,
     request: wire::PutRequest,
 ) -> Result<wire::PutResponse, Status> {
-    let entries = decode::entries(request.users)?;
+    let entries = decode::entries(request.users, context.content_ids())?;
     for (index, entry) in entries.iter().enumerate() {
         let kinds = entry.beats.iter().map(|beat| beat.content.kind).enumerate();
         caller.require_kinds(kinds, |item| format!("users[{index}].items[{item}].kind"))?;
@@ -60,6 +62,10 @@ pub async fn put(
     let whom = entries.iter().map(|entry| entry.whom.clone()).collect();
     let users = called_users.all_changed(whom).await.map_err(|error| status::of_users("users", error))?;
     decode::require_few_of_each(&entries, &users)?;
+    let names: Vec<_> = entries.iter().flat_map(|entry| &entry.names).cloned().collect();
+    if let Some(contents) = &context.contents {
+        contents.require(&names).await.map_err(status::of_content_names)?;
+    }
     let has_room = |user: &User| context.lanes.intake(context.lanes.of(user.id)).submit_queue.has_room();
     if !users.is_empty() && !users.iter().any(has_room) {
         return Err(status::overloaded("too many beats wait for the store"));
@@ -79,8 +85,11 @@ pub async fn put(
     welcome.await.map_err(status::of_names)?;
     let today = context.connect_lookup.today();
     let flags = flags(context, &pending, today, deadline).await;
+    let texts = context.texts_of(pending.iter().flat_map(Pending::contents)).await;
+    let texts = texts.map_err(status::of_content_names)?;
     let answers = pending.into_iter().zip(flags).zip(&entries);
-    let users = answers.map(|((pending, flag), entry)| pending.answer(context, caller, flag, &entry.beats));
+    let telling = context.telling(&texts);
+    let users = answers.map(|((pending, flag), entry)| pending.answer(telling, caller, flag, entry));
     Ok(wire::PutResponse { users: users.collect(), now: context.clock.now(), today: today.to_string() })
 }
 
@@ -106,9 +115,18 @@ fn hand_in(context: &ConnectionContext, entry: &Entry, user: User, notify: &Arc<
     let notifier = Notifier::Own(notify.clone());
     let inbox = context.authenticator.request(id, entry.origin, Visitor::default(), notifier);
     inbox.names_writes();
-    let (read, decisions) = (Instant::now(), &Decisions::default());
-    let source =
-        Source { inbox: &inbox, device: &entry.device, seq: 0, read, flag: entry.flag, decisions, hold_until: None };
+    let (read, decisions, flag) = (Instant::now(), &Decisions::default(), entry.flag);
+    let misnamed = misnamed(context, &entry.names);
+    let source = Source {
+        inbox: &inbox,
+        device: &entry.device,
+        seq: 0,
+        read,
+        flag,
+        decisions,
+        misnamed: &misnamed,
+        hold_until: None,
+    };
     let taken = intake.beats(&source, &entry.beats);
     (pending.open, pending.rejected) = (taken.slots, taken.rejected);
     pending.inbox = Some(inbox);
@@ -153,14 +171,14 @@ impl Pending {
         !self.unavailable && self.rejected.len() < entry.beats.len()
     }
 
-    /// `beats`: of the entry.
-    fn answer(
-        mut self,
-        context: &ConnectionContext,
-        caller: &Caller,
-        flag: Option<Day>,
-        beats: &[Beat],
-    ) -> wire::UserAnswer {
+    /// The contents that the answer names.
+    fn contents(&self) -> impl Iterator<Item = Content> + '_ {
+        let records = self.rejected.iter().filter_map(|rejected| rejected.record.as_ref());
+        let rewarded = self.news.claims.iter().filter_map(|claim| claim.content);
+        records.map(|record| record.content).chain(rewarded)
+    }
+
+    fn answer(mut self, telling: Telling, caller: &Caller, flag: Option<Day>, entry: &Entry) -> wire::UserAnswer {
         let (mid, sub) = (self.user.id.0, encode::sub(&self.user));
         if self.unavailable {
             return wire::UserAnswer { mid, sub, unavailable: true, ..wire::UserAnswer::default() };
@@ -170,14 +188,14 @@ impl Pending {
         let rejected = self.rejected.into_iter().map(|rejected| wire::PutRejected {
             index: rejected.beat_ref.index,
             reason: encode::reason(rejected.reason).into(),
-            message: complaint(&rejected, beats),
-            record: rejected.record.filter(|_| caller.may_read()).map(|it| encode::record(&it, &context.reading)),
+            message: complaint(&rejected, &entry.beats),
+            record: rejected.record.filter(|_| caller.may_read()).map(|it| encode::record(&it, telling)),
         });
         wire::UserAnswer {
             mid,
             flag: encode::flag(flag),
             rejected: rejected.collect(),
-            rewards: self.news.claims.iter().map(|claim| encode::reward(claim, &self.user)).collect(),
+            rewards: self.news.claims.iter().map(|claim| encode::reward(claim, &self.user, telling.texts)).collect(),
             unavailable: false,
             sub,
             changed: self.written.iter().filter(|beat| !beat.steady).map(|beat| beat.beat_ref.index).collect(),

@@ -15,8 +15,10 @@ use crate::protocol::cursor;
 use crate::protocol::frame::Cursor;
 use crate::protocol::json::decode_list;
 use domain::stored_users::Users;
+use model::content_name::ContentTexts;
 use model::ids::UserId;
 use model::page::{ListFilter, ListRequest, UsersRequest};
+use model::record::Record;
 use model::walk::WalkRequest;
 
 /// Records of a page by content.
@@ -30,10 +32,11 @@ pub async fn get(
     user: UserId,
     request: wire::GetRequest,
 ) -> Result<wire::GetResponse, Status> {
-    let contents = decode::contents(&request.items, context.limits.items)?;
+    let (contents, _) = decode::contents(&request.items, context.limits.items, context.content_ids())?;
     caller.require_contents("items", &contents)?;
     let found = context.history.get(user, contents).await.map_err(status::of_read)?;
-    let encode = |record| encode::record(record, &context.reading);
+    let texts = texts_of(context, found.records.iter().flatten()).await?;
+    let encode = |record| encode::record(record, context.telling(&texts));
     let slots = found.records.iter().map(|record| wire::Slot { record: record.as_ref().map(encode) });
     Ok(wire::GetResponse { records: slots.collect(), partial: found.partial })
 }
@@ -56,8 +59,9 @@ pub async fn list(
     let permit = turn_of(context, deadline, user).await?;
     let page = context.history.list(user, list_request, permit.rows()).await.map_err(status::of_read)?;
     let cursor = page.next.map(|position| cursor::encode(&Cursor { position, filter }));
+    let texts = texts_of(context, page.records.iter()).await?;
     Ok(wire::ListResponse {
-        records: page.records.iter().map(|record| encode::record(record, &context.reading)).collect(),
+        records: page.records.iter().map(|record| encode::record(record, context.telling(&texts))).collect(),
         cursor: cursor.unwrap_or_default(),
         partial: page.partial,
     })
@@ -82,11 +86,17 @@ async fn walk(
         return Err(status::unavailable("the history store is away, and has older records of this user"));
     }
     permit.rows().add(walked.records.len() as u64 + 1);
+    let texts = texts_of(context, walked.records.iter()).await?;
     Ok(wire::ListResponse {
-        records: walked.records.iter().map(|record| encode::record(record, &context.reading)).collect(),
+        records: walked.records.iter().map(|record| encode::record(record, context.telling(&texts))).collect(),
         cursor: walked.next.map(|next| cursor::encode_walk(next, &kinds)).unwrap_or_default(),
         partial: false,
     })
+}
+
+/// The names of the contents, where contents have names.
+async fn texts_of(context: &ConnectionContext, records: impl Iterator<Item = &Record>) -> Result<ContentTexts, Status> {
+    context.texts_of(records.map(|record| record.content)).await.map_err(status::of_content_names)
 }
 
 /// `None`: there is no kind that the caller may see.
@@ -188,9 +198,11 @@ pub async fn rewards(
 ) -> Result<wire::RewardsResponse, Status> {
     let (day, claims) = context.connect_lookup.claims(user.id).await.map_err(status::of_read)?;
     let shown = claims.iter().filter(|claim| claim.content.is_none_or(|content| caller.has(content.kind)));
+    let texts = context.texts_of(claims.iter().filter_map(|claim| claim.content)).await;
+    let texts = texts.map_err(status::of_content_names)?;
     Ok(wire::RewardsResponse {
         day: day.to_string(),
-        rewards: shown.map(|claim| encode::reward(claim, user)).collect(),
+        rewards: shown.map(|claim| encode::reward(claim, user, &texts)).collect(),
     })
 }
 

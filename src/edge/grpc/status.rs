@@ -9,6 +9,7 @@ use crate::called_users::{NoUser, NotAll};
 use crate::http::asked_at::NewestUnknown;
 use crate::http::pending::CommitError;
 use crate::protocol::frame::DecodeError;
+use domain::content_names::ContentNamesUnavailable;
 use domain::names::NamesUnavailable;
 use domain::store_reads::Unavailable;
 
@@ -65,6 +66,10 @@ pub fn of_users(list: &str, error: NotAll) -> Status {
 }
 
 pub fn of_names(error: NamesUnavailable) -> Status {
+    unavailable(error.to_string())
+}
+
+pub fn of_content_names(error: ContentNamesUnavailable) -> Status {
     unavailable(error.to_string())
 }
 

@@ -8,7 +8,7 @@ use axum::response::Response;
 use tokio::time::timeout;
 
 use super::bearer::Caller;
-use super::pending::Pending;
+use super::pending::{Pending, misnamed};
 use super::problem::Problem;
 use super::{body, query};
 use crate::address::ClientAddress;
@@ -38,7 +38,11 @@ pub async fn post(
     let device = Arc::from(body.device.unwrap_or_default());
     let pending = Pending::new(&context, caller.user, body.connection, visitor)?;
     let flag = body.beats.flag;
-    let (rejected, news) = pending.beats(&device, flag, &body.beats.items).await?;
+    if let Some(contents) = &context.contents {
+        contents.require(&body.beats.names).await?;
+    }
+    let misnamed = misnamed(&context, &body.beats.names);
+    let (rejected, news) = pending.beats(&device, flag, &body.beats.items, &misnamed).await?;
     let rejected: Vec<Rejection> = rejected.into_iter().map(rejection).collect();
     let flag = match news.flag {
         None => context.connect_lookup.flag(caller.user).await,
@@ -47,7 +51,9 @@ pub async fn post(
     let (now, today) = (context.clock.now(), context.connect_lookup.today());
     let flag = flag.filter(|day| *day == today);
     let told = BeatsAnswer { now, today, flag, rejected: &rejected, rewards: &news.claims, name: caller.name.as_ref() };
-    Ok(body::answered(encode_beats_answer(&told, &context.reading)))
+    let records = rejected.iter().filter_map(|rejection| rejection.record.as_ref()).map(|record| record.content);
+    let texts = context.texts_of(records.chain(news.claims.iter().filter_map(|claim| claim.content))).await?;
+    Ok(body::answered(encode_beats_answer(&told, context.telling(&texts))))
 }
 
 /// The class of the client. Only beats need it, since only they make a session live.

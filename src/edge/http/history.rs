@@ -2,25 +2,21 @@
 
 use std::sync::Arc;
 
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::response::Response;
 use http::{StatusCode, Uri};
 
 use super::bearer::{Caller, ReadingCaller};
+use super::content_path::{ContentPath, content, require_name};
 use super::pending::Pending;
 use super::problem::Problem;
 use super::{asked_at, body, query};
 use crate::context::ConnectionContext;
 use crate::protocol::cursor;
 use crate::protocol::frame::Cursor;
-use crate::protocol::json::{decode_content, decode_get_body, encode_page, encode_record, encode_records};
+use crate::protocol::json::{decode_get_body, encode_page, encode_record, encode_records};
 use model::change::Action;
-use model::ids::Content;
 use model::visitor::Visitor;
-
-/// The last two parts of a path: kind and oid.
-pub(super) type ContentPath = Result<Path<(String, String)>, PathRejection>;
 
 /// `GET /v1/history`: a page, newest first.
 pub async fn list(
@@ -35,7 +31,9 @@ pub async fn list(
     let permit = context.lists.acquire_or_refuse(caller.user).map_err(too_fast)?;
     let page = context.history.list(caller.user, request, permit.rows()).await?;
     let cursor = page.next.map(|position| cursor::encode(&Cursor { position, filter }));
-    Ok(body::answered(encode_page(&page.records, cursor.as_deref(), page.partial, &context.reading)))
+    let texts = context.texts_of(page.records.iter().map(|record| record.content)).await?;
+    let telling = context.telling(&texts);
+    Ok(body::answered(encode_page(&page.records, cursor.as_deref(), page.partial, telling)))
 }
 
 /// `POST /v1/history/get`: the records asked for, in that order, `null` where nothing is known.
@@ -48,7 +46,8 @@ pub async fn get(
     let body = body::received(request, context.limits.body_bytes).await?;
     let contents = decode_get_body(&body, &context.frame_limits())?;
     let found = context.history.get(caller.user, contents).await?;
-    Ok(body::answered(encode_records(&found.records, found.partial, &context.reading)))
+    let texts = context.texts_of(found.records.iter().flatten().map(|record| record.content)).await?;
+    Ok(body::answered(encode_records(&found.records, found.partial, context.telling(&texts))))
 }
 
 /// `GET /v1/history/{kind}/{oid}`. What cannot be read just now is no unknown record.
@@ -59,13 +58,14 @@ pub async fn get_one(
     uri: Uri,
 ) -> Result<Response, Problem> {
     query::none(&uri)?;
-    let content = content(path)?;
+    let (content, _) = content(path, context.content_ids())?;
     let mut found = context.history.get(caller.user, vec![content]).await?;
     let record = found.records.pop().flatten().ok_or_else(|| match found.partial {
         true => Problem::store_away("the history store is away".to_owned()),
         false => Problem::not_found("no record of this content"),
     })?;
-    Ok(body::answered(encode_record(&record, &context.reading)))
+    let texts = context.texts_of([content]).await?;
+    Ok(body::answered(encode_record(&record, context.telling(&texts))))
 }
 
 /// `DELETE /v1/history/{kind}/{oid}`. Succeeds also without a record.
@@ -75,8 +75,9 @@ pub async fn delete_one(
     path: ContentPath,
     uri: Uri,
 ) -> Result<StatusCode, Problem> {
-    let content = content(path)?;
+    let (content, name) = content(path, context.content_ids())?;
     let (at, connection) = query::forgetting(&uri)?;
+    require_name(context.contents.as_ref(), name).await?;
     let at = match at {
         Some(at) => at,
         None => asked_at::of_contents(&context, caller.user, vec![content]).await?,
@@ -99,9 +100,4 @@ pub async fn clear(
     };
     Pending::new(&context, caller.user, connection, Visitor::default())?.order(Action::Clear { at }).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-pub(super) fn content(path: ContentPath) -> Result<Content, Problem> {
-    let Path((kind, oid)) = path.map_err(|_| Problem::invalid("path: must be UTF-8"))?;
-    Ok(decode_content(&kind, &oid)?)
 }

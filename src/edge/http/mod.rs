@@ -16,6 +16,7 @@ mod asked_origin;
 pub mod bearer;
 mod beats;
 pub mod body;
+pub mod content_path;
 mod cors;
 pub mod event_stream;
 mod history;

@@ -7,6 +7,7 @@ use tokio::sync::Notify;
 
 use super::problem::Problem;
 use crate::context::ConnectionContext;
+use domain::content_names::Standing;
 use domain::devices::inbox::{CloseRequest, Inbox, InboxBatch, Rejected};
 use domain::devices::ready_list::Notifier;
 use domain::ingest::intake::Intake;
@@ -14,6 +15,7 @@ use domain::ingest::source::Source;
 use domain::rewards::decisions::Decisions;
 use model::beat::Beat;
 use model::change::{Action, Outcome};
+use model::content_name::ContentName;
 use model::ids::{ConnectionId, UserId};
 use model::rewards::day::Day;
 use model::rewards::reward_notice::RewardNotice;
@@ -67,15 +69,18 @@ impl<'a> Pending<'a> {
         Ok(Pending { intake, inbox: inbox(Notifier::Own(notify.clone())), notify })
     }
 
-    /// Commits beats that came with `flag`. What was rejected of them comes in their order.
+    /// Commits beats that came with `flag`. What was rejected of them comes in their order. `misnamed`: as of a
+    /// [`Source`].
     pub async fn beats(
         self,
         device: &Arc<str>,
         flag: Option<Day>,
         items: &[Beat],
+        misnamed: &[u32],
     ) -> Result<(Vec<Rejected>, RewardNotice), CommitError> {
         let (inbox, decisions) = (&self.inbox, &Decisions::default());
-        let source = Source { inbox, device, seq: 0, read: Instant::now(), flag, decisions, hold_until: None };
+        let source =
+            Source { inbox, device, seq: 0, read: Instant::now(), flag, decisions, misnamed, hold_until: None };
         let taken = self.intake.beats(&source, items);
         let (mut open, mut rejected, mut news) = (taken.slots, taken.rejected, RewardNotice::default());
         if open > 0 {
@@ -118,6 +123,13 @@ impl<'a> Pending<'a> {
         };
         tokio::time::timeout(COMMIT_MAX, answered).await.map_err(|_| CommitError::Late)?
     }
+}
+
+/// The indexes of beats whose contents have numbers that belong to others.
+pub fn misnamed(context: &ConnectionContext, names: &[ContentName]) -> Vec<u32> {
+    let Some(contents) = &context.contents else { return Vec::new() };
+    let taken = names.iter().zip(0..).filter(|(name, _)| contents.standing(name) == Standing::Taken);
+    taken.map(|(_, index)| index).collect()
 }
 
 impl From<CommitError> for Problem {

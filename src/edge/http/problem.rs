@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::called_users::{NoUser, NotAll};
 use crate::protocol::frame::{DecodeError, ErrorCode};
+use domain::content_names::ContentNamesUnavailable;
 use domain::counters::CountersUnavailable;
 use domain::events::LogAway;
 use domain::names::NamesUnavailable;
@@ -190,6 +191,12 @@ impl From<Unavailable> for Problem {
 
 impl From<NamesUnavailable> for Problem {
     fn from(unavailable: NamesUnavailable) -> Self {
+        Problem::store_away(unavailable.to_string())
+    }
+}
+
+impl From<ContentNamesUnavailable> for Problem {
+    fn from(unavailable: ContentNamesUnavailable) -> Self {
         Problem::store_away(unavailable.to_string())
     }
 }

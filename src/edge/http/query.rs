@@ -14,6 +14,7 @@ use crate::protocol::json::{
 };
 use crate::protocol::unknown_field;
 use crate::protocol::whom::Whom;
+use model::content_name::ContentIds;
 use model::counters::CounterKey;
 use model::event_page::EventRequest;
 use model::event_topic::EventTopic;
@@ -117,17 +118,18 @@ fn key_and_fields<const COUNT: usize>(
 }
 
 /// The values of `content`, in order: `1:100` is kind 1, oid 100.
-pub fn contents(uri: &Uri, most: usize) -> Result<Vec<Content>, Problem> {
+pub fn contents(uri: &Uri, most: usize, ids: ContentIds) -> Result<Vec<Content>, Problem> {
     let (contents, others): (Vec<_>, Vec<_>) = pairs(uri).into_iter().partition(|(name, _)| name == "content");
     let [] = once_each(others, [], &["content"])?;
     if !(1..=most).contains(&contents.len()) {
         return Err(Problem::invalid(format!("query: content must be given 1 to {most} times")));
     }
-    contents.iter().map(|(_, given)| content(given)).collect()
+    contents.iter().map(|(_, given)| content(given, ids)).collect()
 }
 
-fn content(given: &str) -> Result<Content, Problem> {
-    given.parse().map_err(|_| Problem::invalid("query: content must be kind:oid, such as 1:100"))
+fn content(given: &str, ids: ContentIds) -> Result<Content, Problem> {
+    let content = ids.content(given).map(|(content, _)| content);
+    content.map_err(|_| Problem::invalid("query: content must be kind:oid, such as 1:100"))
 }
 
 /// For a path that takes no query.
@@ -185,7 +187,7 @@ mod tests {
     use model::page::{ListFilter, Position};
     use model::user_name::UserName;
 
-    const LIMITS: FrameLimits = FrameLimits { beats: 500, items: 500, list: 200 };
+    const LIMITS: FrameLimits = FrameLimits { ids: ContentIds::Number, beats: 500, items: 500, list: 200 };
 
     fn uri(query: &str) -> Uri {
         format!("/v1/history?{query}").parse().expect("a URL")
@@ -289,7 +291,7 @@ mod tests {
 
     #[test]
     fn contents_are_named_by_kind_and_oid() {
-        let of = |query: &str| contents(&uri(query), 2).ok();
+        let of = |query: &str| contents(&uri(query), 2, ContentIds::Number).ok();
         let content = |kind, oid| Content { kind, oid };
         assert_eq!(of("content=1:100&content=65535:0"), Some(vec![content(1, 100), content(u16::MAX, 0)]));
         for bad in ["", "content=1", "content=1:", "content=:1", "content=65536:1", "content=1:-1", "content=1:1&oid=1"]

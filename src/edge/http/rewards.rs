@@ -20,5 +20,6 @@ pub async fn today(
 ) -> Result<Response, Problem> {
     query::none(&uri)?;
     let (day, claims) = context.connect_lookup.claims(caller.user).await?;
-    Ok(body::answered(encode_rewards(day, &claims, caller.name.as_ref())))
+    let texts = context.texts_of(claims.iter().filter_map(|claim| claim.content)).await?;
+    Ok(body::answered(encode_rewards(day, &claims, caller.name.as_ref(), &texts)))
 }

@@ -8,7 +8,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, header};
 
 use super::bearer::{Caller, ReadingCaller};
-use super::history::{ContentPath, content};
+use super::content_path::{ContentPath, content, require_name};
 use super::passed_on::{self, PassedOn};
 use super::problem::Problem;
 use super::{accepted, body, query};
@@ -58,7 +58,7 @@ pub async fn count(
     }
     query::none(request.uri())?;
     let views = views(&context)?;
-    let content = content(path)?;
+    let (content, name) = content(path, context.content_ids())?;
     let is_ahead = is_ahead(request.headers());
     let body = body::received_or_none(request, context.limits.body_bytes).await?;
     let session = decode_view_body(&body)?;
@@ -69,7 +69,10 @@ pub async fn count(
     }
     let viewed = match is_ahead {
         true => views.uncounted(content).await?,
-        false => views.count(caller.user, content, session).await?,
+        false => {
+            require_name(context.contents.as_ref(), name).await?;
+            views.count(caller.user, content, session).await?
+        }
     };
     Ok(body::answered(encode_viewed(viewed)))
 }
@@ -102,7 +105,7 @@ pub async fn days(
         return passed_on::answered(services, By::User(caller.user), request, context.limits.body_bytes).await;
     }
     let views = views(&context)?;
-    let content = content(path)?;
+    let (content, _) = content(path, context.content_ids())?;
     let (from, to) = query::view_days(request.uri(), views.today())?;
     let days = views.days(content, from, to).await?;
     let mut answer = match accepted::prefers(request.headers(), &CSV, &JSON) {

@@ -4,14 +4,27 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use model::content_name::{ContentIds, ContentName};
+
 /// The most bytes of one full-size beat in JSON: `limits.beats` of them fit into one frame or body.
 pub const BEAT_BYTES_MAX: usize = 250;
 
 /// The most bytes of a frame or body beside its beats (operation, flag, device, connection).
 pub const FRAME_OVERHEAD_BYTES_MAX: usize = 1024;
 
+/// More bytes of a beat, and of a record, whose content has a name: the longest name that is all quotes instead of the longest
+/// number.
+pub const CONTENT_NAME_BYTES_MAX: usize = 2 * ContentName::BYTES_MAX - 20;
+
 /// The most bytes of one record in JSON; a device name of control characters grows sixfold.
 pub const RECORD_BYTES_MAX: usize = 768;
+
+/// How contents are named.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContentsConfig {
+    pub ids: ContentIds,
+}
 
 /// Sizes, counts and rates. HTTP requests are held to the same.
 #[derive(Clone, Debug, Deserialize)]

@@ -2,9 +2,11 @@
 
 use crate::auth::User;
 use model::beat::Beat;
+use model::content_name::{ContentIds, ContentName, ContentTexts};
 use model::ids::{ConnectionId, Content};
 use model::page::{ListFilter, ListRequest, Position};
 use model::push::Push;
+use model::reading::Reading;
 use model::record::Record;
 use model::rewards::claim::ClaimKey;
 use model::rewards::day::Day;
@@ -31,6 +33,8 @@ pub enum Operation {
     /// `at`: server-clock milliseconds, here and below.
     Delete {
         contents: Vec<Content>,
+        /// As of beats.
+        names: Vec<ContentName>,
         at: u64,
     },
     Clear {
@@ -59,11 +63,14 @@ pub struct Beats {
     /// The flag; a text that is no date counts as none.
     pub flag: Option<Day>,
     pub items: Vec<Beat>,
+    /// The name of each beat's content; empty where contents are numbers.
+    pub names: Vec<ContentName>,
 }
 
-/// The limits of one frame.
+/// The limits of one frame, and how it names contents.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameLimits {
+    pub ids: ContentIds,
     /// Beats in one frame.
     pub beats: usize,
     /// Contents in one `get` or `delete`.
@@ -111,6 +118,14 @@ impl ErrorCode {
     }
 }
 
+/// What it takes to tell records.
+#[derive(Clone, Copy)]
+pub struct Telling<'a> {
+    pub reading: &'a Reading,
+    /// The names of the contents, where contents have names.
+    pub texts: &'a ContentTexts,
+}
+
 /// A frame of the server.
 #[derive(Clone, Debug)]
 pub enum ServerFrame {
@@ -132,6 +147,31 @@ pub enum ServerFrame {
         reason: &'static str,
         reconnect_after_ms: u64,
     },
+}
+
+impl ServerFrame {
+    /// The contents that it names.
+    pub fn contents(&self) -> impl Iterator<Item = Content> + '_ {
+        let (mut records, mut others) = (Vec::new(), &[][..]);
+        match self {
+            ServerFrame::Ack(ack) => {
+                records.extend(ack.rejected.iter().filter_map(|rejected| rejected.record.as_ref()))
+            }
+            ServerFrame::Result { answer: Answer::Records { records: found, .. }, .. } => {
+                records.extend(found.iter().flatten());
+            }
+            ServerFrame::Result { answer: Answer::Page { records: found, .. }, .. } => records.extend(found),
+            ServerFrame::Push(Push::Record(record)) => records.push(record),
+            ServerFrame::Push(Push::Deleted { contents, .. }) => others = &**contents,
+            ServerFrame::Reward(claim, _) => others = claim.content.as_slice(),
+            ServerFrame::Welcome(_)
+            | ServerFrame::Result { .. }
+            | ServerFrame::Error { .. }
+            | ServerFrame::Push(_)
+            | ServerFrame::Bye { .. } => {}
+        }
+        records.into_iter().map(|record| record.content).chain(others.iter().copied())
+    }
 }
 
 #[derive(Clone, Debug)]

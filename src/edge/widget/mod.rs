@@ -23,7 +23,9 @@ use crate::http::body;
 use crate::http::problem::{self, Problem};
 use crate::limits::rates::Rates;
 use crate::protocol::json::encode_widget;
+use domain::content_names::{ContentNamesUnavailable, NamedContents, texts_of};
 use domain::live::board::{LiveBoard, LiveView};
+use model::content_name::ContentTexts;
 
 pub use metrics::Metrics;
 
@@ -43,6 +45,8 @@ pub struct WidgetConfig {
 /// Shared by all threads.
 pub struct Widget {
     board: Arc<LiveBoard>,
+    /// `None`: contents are named by numbers.
+    contents: Option<NamedContents>,
     config: WidgetConfig,
     rates: Rates<Network>,
     newest: Mutex<Option<(Arc<LiveView>, Answers)>>,
@@ -57,28 +61,34 @@ struct Answers {
 }
 
 impl Widget {
-    pub fn new(board: Arc<LiveBoard>, config: WidgetConfig, metrics: Metrics) -> Arc<Self> {
+    pub fn new(
+        board: Arc<LiveBoard>,
+        contents: Option<NamedContents>,
+        config: WidgetConfig,
+        metrics: Metrics,
+    ) -> Arc<Self> {
         let rates = Rates::new(config.per_second, config.per_second);
-        Arc::new(Widget { board, config, rates, newest: Mutex::default(), metrics })
+        Arc::new(Widget { board, contents, config, rates, newest: Mutex::default(), metrics })
     }
 
-    fn answers(&self) -> Answers {
+    async fn answers(&self) -> Result<Answers, ContentNamesUnavailable> {
         let view = self.board.newest();
+        let texts = texts_of(self.contents.as_ref(), view.widget_contents()).await?;
         let mut newest = self.newest.lock();
-        match &*newest {
+        Ok(match &*newest {
             Some((of, answers)) if Arc::ptr_eq(of, &view) => answers.clone(),
             _ => {
-                let answers = self.answers_of(&view);
+                let answers = self.answers_of(&view, &texts);
                 *newest = Some((view, answers.clone()));
                 answers
             }
-        }
+        })
     }
 
-    fn answers_of(&self, view: &LiveView) -> Answers {
+    fn answers_of(&self, view: &LiveView, texts: &ContentTexts) -> Answers {
         let watching = view.widget_users;
         let top = view.widget_top.iter().filter(|(_, users)| *users >= self.config.users_min);
-        Answers { json: encode_widget(view.at, watching, top).into(), badge: badge::of(watching).into() }
+        Answers { json: encode_widget(view.at, watching, top, texts).into(), badge: badge::of(watching).into() }
     }
 }
 
@@ -96,19 +106,19 @@ pub fn router(widget: Arc<Widget>) -> Router {
         .with_state(widget)
 }
 
-async fn json(State(widget): State<Arc<Widget>>) -> Response {
+async fn json(State(widget): State<Arc<Widget>>) -> Result<Response, Problem> {
     let about =
         [(header::CONTENT_TYPE, HeaderValue::from_static("application/json")), (header::CACHE_CONTROL, CACHING)];
-    (about, widget.answers().json).into_response()
+    Ok((about, widget.answers().await?.json).into_response())
 }
 
-async fn svg(State(widget): State<Arc<Widget>>) -> Response {
+async fn svg(State(widget): State<Arc<Widget>>) -> Result<Response, Problem> {
     let about = [
         (header::CONTENT_TYPE, HeaderValue::from_static("image/svg+xml")),
         (header::CACHE_CONTROL, CACHING),
         (header::CONTENT_SECURITY_POLICY, BADGE_POLICY),
     ];
-    (about, widget.answers().badge).into_response()
+    Ok((about, widget.answers().await?.badge).into_response())
 }
 
 async fn script() -> Response {

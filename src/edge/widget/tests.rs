@@ -27,7 +27,7 @@ fn board() -> Arc<LiveBoard> {
 
 fn widget() -> Arc<Widget> {
     let config = WidgetConfig { users_min: 10, per_second: 20 };
-    Widget::new(board(), config, Metrics::new(&mut Registry::default()))
+    Widget::new(board(), None, config, Metrics::new(&mut Registry::default()))
 }
 
 fn request(path: &str, address: &str) -> Request {
@@ -61,8 +61,8 @@ async fn contents_with_few_users_are_left_out() {
 #[tokio::test]
 async fn an_answer_is_encoded_once_for_each_published_view() {
     let widget = widget();
-    let made = widget.answers();
-    assert_eq!(widget.answers().json.as_ptr(), made.json.as_ptr());
+    let made = widget.answers().await.unwrap();
+    assert_eq!(widget.answers().await.unwrap().json.as_ptr(), made.json.as_ptr());
     let next = LiveView { at: 8_000, ..LiveView::clone(&widget.board.newest()) };
     widget.board.publish(next, Vec::new());
     assert_eq!(numbers(&widget).await["at"], 8_000);

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::notice::Forgotten;
 use crate::cloud_event::{CloudEvent, Data, Source, as_text};
+use crate::content_name::{ContentTexts, ToldOid};
 use crate::ids::Content;
 use crate::record::Record;
 use crate::user_name::{ToldUser, UserName};
@@ -21,7 +22,7 @@ struct Position<'a> {
     sub: Option<&'a str>,
     kind: u16,
     #[serde(serialize_with = "as_text")]
-    oid: u64,
+    oid: ToldOid<'a>,
     /// Milliseconds.
     pos: u64,
     /// Milliseconds; 0 = unknown.
@@ -46,24 +47,25 @@ struct Forgetting<'a> {
     sub: Option<&'a str>,
     cause: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    items: Vec<Item>,
+    items: Vec<Item<'a>>,
     /// The server's clock, milliseconds since 1970.
     at: u64,
 }
 
 #[derive(Serialize)]
-struct Item {
+struct Item<'a> {
     kind: u16,
     #[serde(serialize_with = "as_text")]
-    oid: u64,
+    oid: ToldOid<'a>,
 }
 
-/// All events of one version of a record have one id: `mid:kind:oid:version`, with the name in place of the number where
-/// it is known.
-pub fn position_event(user: ToldUser, record: &Record, source: &Source) -> CloudEvent {
+/// All events of one version of a record have one id: `mid:kind:oid:version`, with names in place of numbers where they are
+/// known. `texts`: of its content.
+pub fn position_event(user: ToldUser, record: &Record, texts: &ContentTexts, source: &Source) -> CloudEvent {
     let Content { kind, oid } = record.content;
+    let oid = texts.told(oid);
     CloudEvent {
-        id: format!("{}:{}:{}", user.in_id(), record.content, record.version.0),
+        id: format!("{}:{kind}:{}:{}", user.in_id(), oid.in_id(), record.version.0),
         source: source.clone(),
         kind: POSITION,
         subject: user.text(),
@@ -87,10 +89,11 @@ pub fn position_event(user: ToldUser, record: &Record, source: &Source) -> Cloud
 }
 
 impl Forgotten {
-    /// All events of one forgetting have one id: `mid:version`, likewise. `name`: of its user, if it is known.
-    pub fn event(&self, name: Option<&UserName>, source: &Source) -> CloudEvent {
+    /// All events of one forgetting have one id: `mid:version`, likewise. `name`: of its user, if it is known; `texts`: of its
+    /// contents.
+    pub fn event(&self, name: Option<&UserName>, texts: &ContentTexts, source: &Source) -> CloudEvent {
         let user = ToldUser { id: self.user, name };
-        let item = |content: &Content| Item { kind: content.kind, oid: content.oid };
+        let item = |content: &Content| Item { kind: content.kind, oid: texts.told(content.oid) };
         CloudEvent {
             id: format!("{}:{}", user.in_id(), self.version.0),
             source: source.clone(),
@@ -113,6 +116,7 @@ impl Forgotten {
 mod tests {
     use super::*;
     use crate::beat::State;
+    use crate::content_name::ContentName;
     use crate::ids::{SessionId, UserId};
     use crate::notices::ForgottenCause;
     use crate::rewards::credit::Credit;
@@ -139,7 +143,15 @@ mod tests {
             r#""oid":"18446744073709551615","pos":73200,"dur":300000,"state":"playing","session":"8311207","#,
             r#""device":"tv-3f","watched":5000,"at":1795150000118,"cause":"beat"}}"#,
         );
-        assert_eq!(position_event(ToldUser::by_number(UserId(42)), &record, &Source::of("local")).to_json(), golden);
+        let (user, source) = (ToldUser::by_number(UserId(42)), Source::of("local"));
+        assert_eq!(position_event(user, &record, ContentTexts::NONE, &source).to_json(), golden);
+        let name = ContentName::new("a:b é").unwrap();
+        let named = Record { content: Content { kind: 1, oid: name.oid() }, ..record };
+        let texts = [(name.oid(), name)].into_iter().collect();
+        let told = position_event(user, &named, &texts, &source).to_json();
+        for part in [r#""id":"42:1:a%3Ab%20%C3%A9:1795150000118000""#, r#""kind":1,"oid":"a:b é","pos""#] {
+            assert!(told.contains(part), "{told}");
+        }
     }
 
     #[test]
@@ -158,9 +170,12 @@ mod tests {
         );
         let data = r#""data":{"mid":"18446744073709551615","cause":"delete","items":[{"kind":1,"oid":"100"}],"#;
         let golden = format!("{attributes}{data}\"at\":1795150000118}}}}");
-        assert_eq!(forgotten.event(None, &Source::of("eu-1")).to_json(), golden);
+        assert_eq!(forgotten.event(None, ContentTexts::NONE, &Source::of("eu-1")).to_json(), golden);
         (forgotten.cause, forgotten.items) = (ForgottenCause::Erase, Vec::new());
         let data = r#""data":{"mid":"18446744073709551615","cause":"erase","at":1795150000118}}"#;
-        assert_eq!(forgotten.event(None, &Source::of("eu-1")).to_json(), format!("{attributes}{data}"));
+        assert_eq!(
+            forgotten.event(None, ContentTexts::NONE, &Source::of("eu-1")).to_json(),
+            format!("{attributes}{data}")
+        );
     }
 }

@@ -57,6 +57,14 @@ impl Notice {
             Notice::Forgotten(forgotten) => forgotten.user,
         }
     }
+
+    /// The contents that it names.
+    pub fn contents(&self) -> &[Content] {
+        match self {
+            Notice::Position { content, .. } => std::slice::from_ref(content),
+            Notice::Forgotten(forgotten) => &forgotten.items,
+        }
+    }
 }
 
 impl Noticed {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::day::Day;
 use super::rule::{Per, RewardRule};
+use crate::content_name::ContentTexts;
 use crate::ids::{Content, SessionId, UserId};
 use crate::user_name::{ToldUser, UserName};
 
@@ -43,10 +44,12 @@ impl ClaimKey {
         ClaimKey { rule: rule.id.clone(), day, user, content: (rule.per == Per::Content).then_some(content) }
     }
 
-    /// The id of the claim and of its events, by which clients and consumers know it. `name`: of its user, if it is known.
-    pub fn id(&self, name: Option<&UserName>) -> String {
+    /// The id of the claim and of its events, by which clients and consumers know it. `name`: of its user, if it is known;
+    /// `texts`: of its content.
+    pub fn id(&self, name: Option<&UserName>, texts: &ContentTexts) -> String {
         let user = ToldUser { id: self.user, name }.in_id();
-        let content = self.content.map(|content| format!(":{content}")).unwrap_or_default();
+        let content = |content: Content| format!(":{}:{}", content.kind, texts.told(content.oid).in_id());
+        let content = self.content.map(content).unwrap_or_default();
         format!("{}:{}:{user}{content}", self.rule, self.day)
     }
 
@@ -59,7 +62,7 @@ impl ClaimKey {
 /// As it is stored: `rule:day:mid`, and `:kind:oid` for a rule per content.
 impl fmt::Display for ClaimKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.id(None))
+        f.write_str(&self.id(None, ContentTexts::NONE))
     }
 }
 
@@ -101,7 +104,7 @@ mod tests {
         let of_content = ClaimKey { rule: "first-view".into(), content, ..of_user.clone() };
         assert_eq!(of_content.to_string(), "first-view:2026-11-20:42:1:100");
         let name = UserName::new("a:b").unwrap();
-        assert_eq!(of_content.id(Some(&name)), "first-view:2026-11-20:a%3Ab:1:100");
+        assert_eq!(of_content.id(Some(&name), ContentTexts::NONE), "first-view:2026-11-20:a%3Ab:1:100");
         for key in [of_user, of_content] {
             assert_eq!(key.to_string().parse(), Ok(key));
         }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::claim::{Claim, ClaimKey};
 use super::day::Day;
 use crate::cloud_event::{CloudEvent, Data, Source, as_text};
+use crate::content_name::{ContentTexts, ToldOid};
 use crate::user_name::{ToldUser, UserName};
 
 /// The type of these events. Fields may be added to it; a change of meaning needs another type.
@@ -23,7 +24,7 @@ struct Reward<'a> {
     /// The content that was played when the claim was made, for a rule per user, too.
     kind: u16,
     #[serde(serialize_with = "as_text")]
-    oid: u64,
+    oid: ToldOid<'a>,
     #[serde(serialize_with = "as_text")]
     session: u64,
     /// Empty = the client gave none.
@@ -35,12 +36,12 @@ struct Reward<'a> {
 }
 
 impl Claim {
-    /// All events of one claim have its id. `name`: of its user, if it is known.
-    pub fn event(&self, name: Option<&UserName>, source: &Source) -> CloudEvent {
+    /// All events of one claim have its id. `name`: of its user, if it is known; `texts`: of its content.
+    pub fn event(&self, name: Option<&UserName>, texts: &ContentTexts, source: &Source) -> CloudEvent {
         let ClaimKey { rule, day, user, content: _ } = &self.key;
         let user = ToldUser { id: *user, name };
         CloudEvent {
-            id: self.key.id(name),
+            id: self.key.id(name, texts),
             source: source.clone(),
             kind: REWARD,
             subject: user.text(),
@@ -53,7 +54,7 @@ impl Claim {
                 day: *day,
                 zone: &self.zone,
                 kind: self.content.kind,
-                oid: self.content.oid,
+                oid: texts.told(self.content.oid),
                 session: self.session.0,
                 device: &self.device,
                 watched: self.watched,
@@ -77,13 +78,13 @@ mod tests {
             r#""day":"2026-11-20","zone":"Europe/Berlin","kind":1,"oid":"100","session":"8311207","device":"tv-3f","#,
             r#""watched":5000,"claimed_at":1795150000118}}"#,
         );
-        assert_eq!(claim(42).event(None, &Source::of("local")).to_json(), golden);
+        assert_eq!(claim(42).event(None, ContentTexts::NONE, &Source::of("local")).to_json(), golden);
     }
 
     #[test]
     fn an_event_of_a_named_user_has_both() {
         let name = UserName::new("auth0|6405").unwrap();
-        let told = claim(42).event(Some(&name), &Source::of("local")).to_json();
+        let told = claim(42).event(Some(&name), ContentTexts::NONE, &Source::of("local")).to_json();
         let golden = [
             r#""id":"first-of-day:2026-11-20:auth0%7C6405""#,
             r#""subject":"auth0|6405""#,
@@ -106,6 +107,6 @@ mod tests {
             r#""mid":"18446744073709551615","day":"2026-11-20","zone":"Europe/Berlin","kind":1,"oid":"100","#,
             r#""session":"8311207","device":"a \"b\"","watched":5000,"claimed_at":1795150000000}}"#,
         );
-        assert_eq!(claim.event(None, &Source::of("eu-1")).to_json(), golden);
+        assert_eq!(claim.event(None, ContentTexts::NONE, &Source::of("eu-1")).to_json(), golden);
     }
 }

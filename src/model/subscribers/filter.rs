@@ -22,11 +22,11 @@ impl Filter {
     /// Values of one field.
     pub const VALUES_MAX: usize = 1_000;
 
-    /// `text`: the word for a user.
-    pub fn written(&self, text: impl Fn(UserId) -> String) -> WrittenFilter {
+    /// `user` and `content`: the words for them.
+    pub fn written(&self, user: impl Fn(UserId) -> String, content: impl Fn(Content) -> String) -> WrittenFilter {
         let Filter { rules, counters, kinds, contents, users } = self.clone();
-        let contents = contents.iter().map(Content::to_string).collect();
-        WrittenFilter { rules, counters, kinds, contents, mids: users.into_iter().map(text).collect() }
+        let contents = contents.into_iter().map(content).collect();
+        WrittenFilter { rules, counters, kinds, contents, mids: users.into_iter().map(user).collect() }
     }
 
     pub fn fits(&self, facts: &Facts) -> bool {
@@ -72,7 +72,7 @@ impl TryFrom<WrittenFilter> for Filter {
 
 impl From<Filter> for WrittenFilter {
     fn from(filter: Filter) -> WrittenFilter {
-        filter.written(|user| user.0.to_string())
+        filter.written(|user| user.0.to_string(), |content| content.to_string())
     }
 }
 

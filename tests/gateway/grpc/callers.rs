@@ -116,7 +116,7 @@ async fn a_caller_of_some_kinds_sees_and_changes_those() {
     let path = "users[0].items[1].kind: 2 is not a kind of this caller (grpc.callers)";
     assert_eq!((refused.code(), refused.message()), (Code::PermissionDenied, path));
     assert_eq!(code(kids.put(batch([of(MID, [of_kind(3, beat(9, at))])])).await), Code::Ok);
-    let two = vec![wire::Content { kind: Some(2), oid: Some(2) }];
+    let two = vec![wire::Content { kind: Some(2), oid: Some(2), name: String::new() }];
     let get = wire::GetRequest { mid: Some(MID), items: two.clone(), ..Default::default() };
     assert_eq!(code(kids.get(get).await), Code::PermissionDenied);
     let delete = wire::DeleteRequest { mid: Some(MID), items: two, ..Default::default() };

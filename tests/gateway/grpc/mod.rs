@@ -2,6 +2,7 @@
 
 mod callers;
 mod certificates;
+mod content_names;
 mod gateways;
 mod limits;
 mod names;
@@ -112,7 +113,7 @@ pub async fn put(client: &mut Client, mid: u64, items: impl IntoIterator<Item = 
 }
 
 pub fn contents(oids: impl IntoIterator<Item = u64>) -> Vec<wire::Content> {
-    oids.into_iter().map(|oid| wire::Content { kind: Some(1), oid: Some(oid) }).collect()
+    oids.into_iter().map(|oid| wire::Content { kind: Some(1), oid: Some(oid), name: String::new() }).collect()
 }
 
 /// The records of these contents of kind 1.

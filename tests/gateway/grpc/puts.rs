@@ -137,7 +137,7 @@ async fn rewards_are_told_to_the_caller_and_the_flag_to_sockets() {
     tokio::time::sleep(Duration::from_millis(5_200)).await;
     let watched = wire::Beat { watched: Some(11_000), ..beat(1, at + 100) };
     let second = put(&mut client, MID, [watched]).await;
-    let told: Vec<_> = second.rewards.iter().map(|reward| (reward.rule.as_str(), reward.content)).collect();
+    let told: Vec<_> = second.rewards.iter().map(|reward| (reward.rule.as_str(), reward.content.clone())).collect();
     assert_eq!(told, [("first-of-day", None)]);
     let id = format!("first-of-day:{}:{MID}", second.flag);
     assert_eq!(second.rewards[0].id, id);

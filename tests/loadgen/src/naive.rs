@@ -10,6 +10,7 @@ use futures_util::{SinkExt, StreamExt};
 use heartline::edge::auth::{Identity, Subject, Verifier};
 use heartline::edge::protocol::frame::{FrameLimits, Operation};
 use heartline::edge::protocol::json;
+use heartline::model::content_name::ContentIds;
 use heartline::model::ids::{Content, UserId};
 use tokio::net::TcpStream;
 use tokio_tungstenite::accept_hdr_async_with_config;
@@ -20,7 +21,7 @@ use super::host;
 use super::naive_store::NaiveStore;
 use super::target::wall_ms;
 
-const LIMITS: FrameLimits = FrameLimits { beats: 500, items: 500, list: 200 };
+const LIMITS: FrameLimits = FrameLimits { ids: ContentIds::Number, beats: 500, items: 500, list: 200 };
 
 #[derive(Clone)]
 struct Gateway {

@@ -116,10 +116,11 @@ fn number(mut number: u64, out: &mut Vec<u8>) {
 mod tests {
     use heartline::edge::protocol::frame::{FrameLimits, Operation};
     use heartline::edge::protocol::json;
+    use heartline::model::content_name::ContentIds;
 
     use super::*;
 
-    const LIMITS: FrameLimits = FrameLimits { beats: 500, items: 500, list: 200 };
+    const LIMITS: FrameLimits = FrameLimits { ids: ContentIds::Number, beats: 500, items: 500, list: 200 };
     const NAMES: Names = Names { run: 1_795_150_000, mid: 42 };
 
     fn decoded(text: &[u8]) -> Operation {

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::Conversation;
 use super::state::State;
+use crate::http::pending::misnamed;
 use crate::protocol::frame::{Beats, ServerFrame};
 use domain::ingest::source::Source;
 use model::rewards::claim::ClaimKey;
@@ -14,6 +15,7 @@ impl Conversation {
     pub(super) fn take_beats(&mut self, seq: u32, beats: &Beats, now: Instant) {
         self.strikes = 0;
         self.write_name_again(now);
+        let misnamed = misnamed(&self.context, &beats.names);
         let source = Source {
             inbox: self.registration.inbox(),
             device: &self.device,
@@ -21,6 +23,7 @@ impl Conversation {
             read: now,
             flag: beats.flag,
             decisions: &self.decisions,
+            misnamed: &misnamed,
             hold_until: self.hold_until(beats, now),
         };
         let taken = self.intake().beats(&source, &beats.items);

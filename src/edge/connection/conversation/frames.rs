@@ -73,28 +73,41 @@ impl Conversation {
                 let (more, most) = (beats.items.len(), self.context.limits.uncommitted_slots);
                 let beats_fit = self.beats.frames.beats() + more <= BEATS_PER_SLOT * most;
                 let fits = slots + more <= most && beats_fit;
-                (fits || slots == 0) && self.intake().submit_queue.has_room()
+                let may_wait = self.state.read().is_none() || !self.lacks_names(operation);
+                (fits || slots == 0) && self.intake().submit_queue.has_room() && may_wait
             }
-            // A token that waits for its key is kept as a read is.
+            // A token that waits for its key is kept as a read is, and beats that wait for their names.
             Operation::Hello(_) | Operation::Token { .. } => self.state.read().is_none() || !self.lacks_key(operation),
             _ => slots == 0 && self.state.read().is_none(),
         }
     }
 
     pub(super) fn start(&mut self, frame: ClientFrame, now: Instant) {
+        if self.lacks_names(&frame.operation) {
+            return self.store_names(frame);
+        }
         let seq = frame.seq;
         match frame.operation {
             Operation::Beats(beats) => self.take_beats(seq, &beats, now),
             Operation::Hello(_) | Operation::Token { .. } => match self.awaited_key(&frame.operation) {
-                Some(published) => self.state.begin(Busy::Reading(Read::of_key(published, frame))),
+                Some(published) => self.state.begin(Busy::Reading(Read::before(published, frame))),
                 None => self.renewal(frame, now),
             },
             operation => self.request(seq, operation, now),
         }
     }
 
+    /// Goes on with a frame that has waited for a key or for names.
+    pub(super) fn start_prepared(&mut self, frame: ClientFrame, now: Instant) {
+        match frame.operation {
+            Operation::Hello(_) | Operation::Token { .. } => self.renewal(frame, now),
+            _ if self.may_start(&frame.operation) => self.start(frame, now),
+            _ => self.state.hold(HeldFrame::Frame { frame, deadline: now + OPERATION_TIMEOUT, permit: None }),
+        }
+    }
+
     /// A hello, or another token, that can be judged.
-    pub(super) fn renewal(&mut self, frame: ClientFrame, now: Instant) {
+    fn renewal(&mut self, frame: ClientFrame, now: Instant) {
         match frame.operation {
             Operation::Hello(hello) => self.hello(frame.seq, hello, now),
             Operation::Token { token } => self.token(frame.seq, token.expose(), now),

@@ -7,6 +7,7 @@
 
 mod ack_delay;
 mod beats;
+mod content_names;
 mod frames;
 mod held;
 mod operation;
@@ -38,6 +39,7 @@ use domain::devices::presence::Registration;
 use domain::ingest::intake::Intake;
 use domain::ingest::lanes::Lane;
 use domain::rewards::decisions::Decisions;
+use model::content_name::ContentTexts;
 use model::ids::{ConnectionId, UserId};
 use model::push::Push;
 use model::rewards::day::Day;
@@ -216,13 +218,14 @@ impl Conversation {
         self.ack_delay.is_none() || self.state.is_closing()
     }
 
-    /// Takes the next frame to send.
-    pub fn next_frame(&mut self) -> Option<ServerFrame> {
-        self.replies.next()
+    /// Takes the next frame to send, with the names of its contents.
+    pub fn next_frame(&mut self) -> Option<(ServerFrame, ContentTexts)> {
+        self.replies.next(self.context.contents.as_ref())
     }
 
+    /// Whether there is a frame to send. One that waits for names is none yet.
     pub fn has_frames(&self) -> bool {
-        !self.replies.is_empty()
+        self.replies.has_next()
     }
 
     /// Whether another message may be read.
@@ -232,7 +235,7 @@ impl Conversation {
 
     /// Whether all that was read is answered.
     pub fn idle(&self) -> bool {
-        self.state.is_idle() && self.beats.frames.slots() == 0
+        self.state.is_idle() && self.beats.frames.slots() == 0 && !self.replies.waits()
     }
 
     /// Whether it waits for room in the submit queue.
@@ -245,9 +248,9 @@ impl Conversation {
         self.state.held().is_some_and(Held::waits_for_permit)
     }
 
-    /// Whether a read is under way, or a list waits for its turn.
+    /// Whether a read is under way, or a list waits for its turn, or a frame waits for names.
     pub fn has_read(&self) -> bool {
-        self.state.read().is_some()
+        self.state.read().is_some() || self.replies.waits()
     }
 
     /// Why the socket is to be closed, once it is.

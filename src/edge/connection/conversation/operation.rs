@@ -31,7 +31,7 @@ impl Request {
                 Ok(Answer::Records { records: found.records, partial: found.partial })
             })),
             Operation::List(page) => Request::List(page),
-            Operation::Delete { contents, at } => Request::Order(Action::Delete { contents, at }),
+            Operation::Delete { contents, at, .. } => Request::Order(Action::Delete { contents, at }),
             Operation::Clear { at } => Request::Order(Action::Clear { at }),
             Operation::Recording { paused, at } => Request::Order(Action::Recording { paused, at }),
             Operation::Hello(_) | Operation::Beats(_) | Operation::Token { .. } => return None,

@@ -1,4 +1,5 @@
-//! A read that is under way, a list that waits for its turn, or a token that waits for its key.
+//! A read that is under way, a list that waits for its turn, or a frame that waits: a token for its key, beats for the names of
+//! their contents.
 
 use std::task::{Context, Poll, ready};
 
@@ -18,8 +19,8 @@ pub struct Read {
 }
 
 enum Stage {
-    /// The key of a token may be published by now.
-    Key(BoxFuture<'static, ()>, Option<Box<ClientFrame>>),
+    /// The frame can go on then.
+    Prepares(BoxFuture<'static, ()>, Option<Box<ClientFrame>>),
     Waits(BoxFuture<'static, Result<ListPermit, Unavailable>>, Box<WaitingList>),
     Reads(BoxFuture<'static, Result<Answer, Unavailable>>),
 }
@@ -27,8 +28,8 @@ enum Stage {
 /// The end of a read.
 pub enum Done {
     Answer(Result<Answer, Unavailable>),
-    /// The token of this frame can be judged.
-    Renewal(Box<ClientFrame>),
+    /// This frame can go on.
+    Prepared(Box<ClientFrame>),
 }
 
 /// A list that waits for its turn.
@@ -50,9 +51,9 @@ impl Read {
         Box::new(Read { seq, stage: Stage::Reads(answer) })
     }
 
-    /// For a frame with a token, which waits for keys to be published.
-    pub fn of_key(published: BoxFuture<'static, ()>, frame: ClientFrame) -> Box<Self> {
-        Box::new(Read { seq: frame.seq, stage: Stage::Key(published, Some(Box::new(frame))) })
+    /// For a frame that waits for this.
+    pub fn before(prepared: BoxFuture<'static, ()>, frame: ClientFrame) -> Box<Self> {
+        Box::new(Read { seq: frame.seq, stage: Stage::Prepares(prepared, Some(Box::new(frame))) })
     }
 
     pub fn list(seq: u32, list: &WaitingList, permit: ListPermit) -> Box<Self> {
@@ -77,9 +78,9 @@ impl Read {
         loop {
             match &mut self.stage {
                 Stage::Reads(answer) => return answer.as_mut().poll(cx).map(Done::Answer),
-                Stage::Key(published, frame) => {
-                    ready!(published.as_mut().poll(cx));
-                    return Poll::Ready(frame.take().map_or(Done::Answer(Err(Unavailable)), Done::Renewal));
+                Stage::Prepares(prepared, frame) => {
+                    ready!(prepared.as_mut().poll(cx));
+                    return Poll::Ready(frame.take().map_or(Done::Answer(Err(Unavailable)), Done::Prepared));
                 }
                 Stage::Waits(permit, list) => match ready!(permit.as_mut().poll(cx)) {
                     Ok(permit) => self.stage = list.begin(permit),

@@ -54,20 +54,21 @@ impl Conversation {
 
     /// Goes on with the read. Whether something has changed: it has begun, or it is answered.
     pub fn poll_read(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
-        let Some(read) = self.state.read_mut() else { return false };
+        let has_names = self.replies.poll(cx);
+        let Some(read) = self.state.read_mut() else { return has_names };
         let (seq, waited) = (read.seq, read.waits());
         let Poll::Ready(done) = read.poll(cx) else {
             let begins = waited && !read.waits();
             if begins {
                 self.state.list_begins();
             }
-            return begins;
+            return begins || has_names;
         };
         self.state.end_read(now + OPERATION_TIMEOUT);
         match done {
             Done::Answer(Ok(answer)) => self.succeed(seq, answer),
             Done::Answer(Err(Unavailable)) => self.replies.unavailable(seq),
-            Done::Renewal(frame) => self.renewal(*frame, now),
+            Done::Prepared(frame) => self.start_prepared(*frame, now),
         }
         true
     }

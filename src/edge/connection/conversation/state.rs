@@ -16,7 +16,7 @@
 //! |---|---|---|
 //! | `Open` | yes | the next frame that is more than beats |
 //! | `ListWaits` | yes | the list's turn, or 30 s |
-//! | `Reading` | no | the answer, or 3 s |
+//! | `Reading` | no | the answer, or 3 s; before beats, when the names of their contents are stored |
 //! | `Ordered` | no | the commit, or 5 s: then its outcome is dropped when it comes |
 //! | `Held`, `Text` | no | the turn of a long frame; what is not beats after 5 s |
 //! | `Held`, `Frame` | no | for beats room, for others that all before them is done; these after 5 s |

@@ -107,6 +107,8 @@ fn hand_in(service: &GatewayService, gateway: GatewayId, change: SentChange, not
                 read: Instant::now(),
                 flag: known.user,
                 decisions: &decisions,
+                // The gateway has seen to the names.
+                misnamed: &[],
                 hold_until: None,
             };
             let taken = intake.beats(&source, &beats);

@@ -9,9 +9,9 @@ use tonic::Status;
 use tower::ServiceExt;
 
 use super::malformed;
-use crate::called_users::CalledUsers;
 use crate::context::ConnectionContext;
 use crate::control;
+use crate::control::counter_keys::KeyNames;
 use crate::http::{self, body, passed_on, problem};
 use domain::counters::Counters;
 use domain::elsewhere::{By, ForwardedAnswer};
@@ -27,9 +27,10 @@ pub struct Routes {
 }
 
 impl Routes {
-    pub fn new(context: Arc<ConnectionContext>, counters: Arc<Counters>, called_users: CalledUsers) -> Self {
-        let views = context.views.clone().map(control::views::routes).unwrap_or_default();
-        let control = control::counters::routes(counters, called_users).merge(views);
+    pub fn new(context: Arc<ConnectionContext>, counters: Arc<Counters>, names: KeyNames) -> Self {
+        let ids = context.content_ids();
+        let views = context.views.clone().map(|views| control::views::routes(views, ids)).unwrap_or_default();
+        let control = control::counters::routes(counters, names).merge(views);
         Routes { public: of_gateways(http::views(context)), control: of_gateways(control) }
     }
 

@@ -5,6 +5,7 @@
 //! told on the stream that it keeps open.
 
 mod commit;
+mod content_names;
 mod follow;
 mod forwarded;
 mod names;
@@ -183,5 +184,12 @@ impl Served for GatewayService {
 
     async fn names(&self, request: Request<wire::NamesRequest>) -> Result<Response<wire::NamesResponse>, Status> {
         names::answer(self.called_users.0.as_ref(), entered(request)?).await.map(Response::new)
+    }
+
+    async fn content_names(
+        &self,
+        request: Request<wire::ContentNamesRequest>,
+    ) -> Result<Response<wire::ContentNamesResponse>, Status> {
+        content_names::answer(self.context.contents.as_ref(), entered(request)?).await.map(Response::new)
     }
 }

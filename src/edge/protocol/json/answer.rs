@@ -8,11 +8,11 @@ use super::encode::{is_false, text_of};
 use super::record::{RecordView, RecordingView, RecordsView, RejectionsView, RewardView, Shown};
 use super::user::UserView;
 use crate::auth::User;
-use crate::protocol::frame::Rejection;
+use crate::protocol::frame::{Rejection, Telling};
 use domain::devices::client::ListedConnection;
+use model::content_name::ContentTexts;
 use model::ids::ConnectionId;
 use model::mid_hash::HashedMid;
-use model::reading::Reading;
 use model::record::Record;
 use model::rewards::claim::ClaimKey;
 use model::rewards::day::Day;
@@ -97,29 +97,29 @@ pub struct BeatsAnswer<'a> {
 }
 
 /// To `POST /v1/beats`.
-pub fn encode_beats_answer(answer: &BeatsAnswer, reading: &Reading) -> String {
+pub fn encode_beats_answer(answer: &BeatsAnswer, telling: Telling) -> String {
     text_of(&BeatsView {
         now: answer.now,
         today: Shown(answer.today),
         flag: answer.flag.map(Shown),
-        rejected: RejectionsView(answer.rejected, reading),
-        rewards: RewardView::all(answer.rewards, answer.name),
+        rejected: RejectionsView(answer.rejected, telling),
+        rewards: RewardView::all(answer.rewards, answer.name, telling.texts),
     })
 }
 
 /// To `GET /v1/rewards/today`. `name`: of the user, where users have names.
-pub fn encode_rewards(day: Day, rewards: &[ClaimKey], name: Option<&UserName>) -> String {
-    text_of(&RewardsAnswer { day: Shown(day), rewards: RewardView::all(rewards, name) })
+pub fn encode_rewards(day: Day, rewards: &[ClaimKey], name: Option<&UserName>, texts: &ContentTexts) -> String {
+    text_of(&RewardsAnswer { day: Shown(day), rewards: RewardView::all(rewards, name, texts) })
 }
 
 /// To `POST /v1/history/get`: `null` where nothing is known; with `partial` it may be what could not be read.
-pub fn encode_records(records: &[Option<Record>], partial: bool, reading: &Reading) -> String {
-    text_of(&RecordsAnswer { records: RecordsView::Asked(records, reading), cursor: None, partial })
+pub fn encode_records(records: &[Option<Record>], partial: bool, telling: Telling) -> String {
+    text_of(&RecordsAnswer { records: RecordsView::Asked(records, telling), cursor: None, partial })
 }
 
 /// To `GET /v1/history`; `cursor` while there is more.
-pub fn encode_page(records: &[Record], cursor: Option<&str>, partial: bool, reading: &Reading) -> String {
-    text_of(&RecordsAnswer { records: RecordsView::Listed(records, reading), cursor, partial })
+pub fn encode_page(records: &[Record], cursor: Option<&str>, partial: bool, telling: Telling) -> String {
+    text_of(&RecordsAnswer { records: RecordsView::Listed(records, telling), cursor, partial })
 }
 
 /// A page of the data of a user.
@@ -135,13 +135,13 @@ pub struct Exported<'a> {
 }
 
 /// To `GET /v1/export`.
-pub fn encode_export(exported: &Exported, reading: &Reading) -> String {
+pub fn encode_export(exported: &Exported, telling: Telling) -> String {
     let Exported { user, paused, rewards, records, cursor } = *exported;
     text_of(&ExportAnswer {
         user: UserView::of(user),
         recording: RecordingView { paused },
-        rewards: rewards.map(|claims| RewardView::all(claims, user.name.as_ref())),
-        records: RecordsAnswer { records: RecordsView::Listed(records, reading), cursor, partial: false },
+        rewards: rewards.map(|claims| RewardView::all(claims, user.name.as_ref(), telling.texts)),
+        records: RecordsAnswer { records: RecordsView::Listed(records, telling), cursor, partial: false },
     })
 }
 
@@ -166,8 +166,8 @@ pub fn encode_connections(connected: &Connected) -> String {
 }
 
 /// To `GET /v1/history/{kind}/{oid}`.
-pub fn encode_record(record: &Record, reading: &Reading) -> String {
-    text_of(&RecordView::new(record, reading))
+pub fn encode_record(record: &Record, telling: Telling) -> String {
+    text_of(&RecordView::new(record, telling))
 }
 
 /// To `GET /v1/origin`.

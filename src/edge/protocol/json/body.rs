@@ -8,11 +8,12 @@ use serde::de::IgnoredAny;
 
 use super::fault::{Fault, tracked};
 use super::number::{Id, Millis};
-use super::operation::{BeatList, ContentList, Name, at_most};
+use super::operation::{Items, Name, Names, Naming, Numbers, at_most};
 use super::shape::Object;
 use super::text::{ConnectionName, Flag, Text};
 use crate::protocol::frame::{Beats, DecodeError, FrameLimits};
 use crate::protocol::whom::Whom;
+use model::content_name::ContentIds;
 use model::ids::{ConnectionId, Content};
 use model::user_name::UserName;
 
@@ -36,16 +37,16 @@ pub struct RecordingBody {
 }
 
 #[derive(Deserialize)]
-struct BeatsBodyShape {
+struct BeatsBodyShape<I> {
     flag: Option<Flag>,
-    items: BeatList,
+    items: I,
     device: Option<Name>,
     connection: Option<ConnectionName>,
 }
 
 #[derive(Deserialize)]
-struct GetBodyShape {
-    items: ContentList,
+struct GetBodyShape<I> {
+    items: I,
 }
 
 #[derive(Deserialize)]
@@ -63,10 +64,17 @@ struct UserBodyShape {
 }
 
 pub fn decode_beats_body(body: &[u8], limits: &FrameLimits) -> Result<BeatsBody, DecodeError> {
-    let shape: BeatsBodyShape = object(body)?;
-    let items = at_most(shape.items.items, limits.beats).map_err(answer)?;
+    match limits.ids {
+        ContentIds::Number => beats_body::<Numbers>(body, limits),
+        ContentIds::Any => beats_body::<Names>(body, limits),
+    }
+}
+
+fn beats_body<N: Naming>(body: &[u8], limits: &FrameLimits) -> Result<BeatsBody, DecodeError> {
+    let shape: BeatsBodyShape<N::Beats> = object(body)?;
+    let Items { items, names } = at_most(shape.items.into(), limits.beats).map_err(answer)?;
     Ok(BeatsBody {
-        beats: Beats { flag: shape.flag.and_then(|flag| flag.0), items },
+        beats: Beats { flag: shape.flag.and_then(|flag| flag.0), items, names },
         device: shape.device.map(|device| device.0),
         connection: shape.connection.map(|connection| connection.0),
     })
@@ -74,8 +82,11 @@ pub fn decode_beats_body(body: &[u8], limits: &FrameLimits) -> Result<BeatsBody,
 
 /// Decodes the body of `POST /v1/history/get` and `POST /v1/views/get`.
 pub fn decode_get_body(body: &[u8], limits: &FrameLimits) -> Result<Vec<Content>, DecodeError> {
-    let shape: GetBodyShape = object(body)?;
-    at_most(shape.items.items, limits.items).map_err(answer)
+    let items = match limits.ids {
+        ContentIds::Number => object::<GetBodyShape<<Numbers as Naming>::Contents>>(body)?.items.into(),
+        ContentIds::Any => object::<GetBodyShape<<Names as Naming>::Contents>>(body)?.items.into(),
+    };
+    at_most(items, limits.items).map(|asked| asked.items).map_err(answer)
 }
 
 pub fn decode_recording_body(body: &[u8]) -> Result<RecordingBody, DecodeError> {

@@ -6,7 +6,7 @@ use crate::protocol::frame::{ClientFrame, DecodeError, FrameLimits};
 
 /// Decodes one frame. Nothing of a malformed one is applied.
 pub fn decode(text: &str, limits: &FrameLimits) -> Result<ClientFrame, DecodeError> {
-    let Ok(Envelope { seq, shape }) = serde_json::from_str(text) else {
+    let Ok(Envelope { seq, shape }) = Envelope::read(text, limits.ids) else {
         return decode_slowly(text, limits);
     };
     match shape.operation(limits) {
@@ -26,7 +26,7 @@ pub(super) fn decode_slowly(text: &str, limits: &FrameLimits) -> Result<ClientFr
     let readable = seq.as_ref().ok().copied();
     // When both are wrong the `seq` is told first: without it the client cannot tell which frame is meant.
     let frame = seq.and_then(|seq| {
-        let operation = outline.shape()?.operation(limits)?;
+        let operation = outline.shape(limits.ids)?.operation(limits)?;
         Ok(ClientFrame { seq, operation })
     });
     frame.map_err(|fault| fault.malformed(readable, outline.hello))

@@ -12,6 +12,7 @@ use super::{
 use crate::protocol::cursor;
 use crate::protocol::frame::{Beats, ClientFrame, Cursor, Hello, Operation};
 use model::beat::{Beat, State};
+use model::content_name::ContentIds;
 use model::ids::{Content, SessionId};
 use model::page::{ListFilter, ListRequest, Position};
 use model::rewards::day::Day;
@@ -54,10 +55,10 @@ fn operation() -> impl Strategy<Value = Operation> {
     let contents = || prop::collection::vec(content(), 0..=2);
     prop_oneof![
         hello.prop_map(Operation::Hello),
-        beats.prop_map(|(flag, items)| Operation::Beats(Beats { flag, items })),
+        beats.prop_map(|(flag, items)| Operation::Beats(Beats { flag, items, names: Vec::new() })),
         contents().prop_map(|contents| Operation::Get { contents }),
         list.prop_map(Operation::List),
-        (contents(), 0..=EXACT).prop_map(|(contents, at)| Operation::Delete { contents, at }),
+        (contents(), 0..=EXACT).prop_map(|(contents, at)| Operation::Delete { contents, names: Vec::new(), at }),
         (0..=EXACT).prop_map(|at| Operation::Clear { at }),
         (any::<bool>(), 0..=EXACT).prop_map(|(paused, at)| Operation::Recording { paused, at }),
         ".{0,80}".prop_map(|token| Operation::Token { token: Secret::new(token) }),
@@ -96,7 +97,7 @@ fn text_of(frame: &ClientFrame) -> String {
             let ListFilter { kinds, finished } = filter;
             ("list", json!({"limit": limit, "cursor": cursor, "kinds": kinds, "finished": finished}))
         }
-        Operation::Delete { contents: gone, at } => ("delete", json!({"items": contents(gone), "at": at})),
+        Operation::Delete { contents: gone, at, .. } => ("delete", json!({"items": contents(gone), "at": at})),
         Operation::Clear { at } => ("clear", json!({"at": at})),
         Operation::Recording { paused, at } => ("recording", json!({"paused": paused, "at": at})),
         Operation::Token { token } => ("token", json!({"token": token.expose()})),
@@ -208,7 +209,9 @@ proptest! {
             let _ = decode_user_body(bytes);
             let _ = decode_revoke_body(bytes);
         }
-        let _ = decode_content(&text, &text);
+        for ids in [ContentIds::Number, ContentIds::Any] {
+            let _ = decode_content(&text, &text, ids);
+        }
         let _ = decode_forgetting(Some(&text), Some(&text));
         let given = Some(&text[..]);
         let query = ListQuery { limit: given, cursor: given, kinds: given, finished: given };

@@ -1,14 +1,18 @@
 //! Client frames as the protocol's page has them, and every way to get one wrong.
 
+use serde_json::json;
+
 use super::decode;
+use crate::limits::config::{BEAT_BYTES_MAX, CONTENT_NAME_BYTES_MAX};
 use crate::protocol::cursor;
 use crate::protocol::frame::{Beats, ClientFrame, Cursor, DecodeError, ErrorCode, FrameLimits, Hello, Operation};
 use model::beat::{Beat, State};
+use model::content_name::{ContentIds, ContentName};
 use model::ids::{Content, SessionId};
 use model::page::{ListFilter, ListRequest, Position};
 use model::secret::Secret;
 
-pub(super) const LIMITS: FrameLimits = FrameLimits { beats: 3, items: 2, list: 200 };
+pub(super) const LIMITS: FrameLimits = FrameLimits { ids: ContentIds::Number, beats: 3, items: 2, list: 200 };
 const VIDEO: Content = Content { kind: 1, oid: 100 };
 const POSITION: Position = Position { at: 1795150000118, content: VIDEO };
 
@@ -50,7 +54,7 @@ fn the_examples_of_the_protocol_decode() {
         rate: 1.0,
         at: 1795150000118,
     };
-    let beats = Beats { flag: "2026-11-19".parse().ok(), items: vec![beat] };
+    let beats = Beats { flag: "2026-11-19".parse().ok(), items: vec![beat], names: Vec::new() };
     assert_eq!(decode(text, &LIMITS), frame(2, Operation::Beats(beats)));
 
     let text = r#"{"seq":3,"get":{"items":[{"kind":1,"oid":"100"}]}}"#;
@@ -61,7 +65,10 @@ fn the_examples_of_the_protocol_decode() {
     assert_eq!(decode(&text, &LIMITS), frame(4, page(20, Some(POSITION), &[1])));
 
     let text = r#"{"seq":5,"delete":{"items":[{"kind":1,"oid":"100"}],"at":1795150000500}}"#;
-    assert_eq!(decode(text, &LIMITS), frame(5, Operation::Delete { contents: vec![VIDEO], at: 1795150000500 }));
+    assert_eq!(
+        decode(text, &LIMITS),
+        frame(5, Operation::Delete { contents: vec![VIDEO], names: vec![], at: 1795150000500 })
+    );
     let text = r#"{"seq":6,"clear":{"at":1795150000600}}"#;
     assert_eq!(decode(text, &LIMITS), frame(6, Operation::Clear { at: 1795150000600 }));
     let text = r#"{"seq":7,"recording":{"paused":true,"at":1795150000700}}"#;
@@ -83,7 +90,7 @@ fn a_beat_needs_only_six_fields() {
         rate: 1.0,
         at: 0,
     };
-    let beats = Operation::Beats(Beats { flag: None, items: vec![beat] });
+    let beats = Operation::Beats(Beats { flag: None, items: vec![beat], names: Vec::new() });
     assert_eq!(decode(text, &LIMITS), frame(u32::MAX, beats));
 }
 
@@ -208,4 +215,53 @@ fn beats_of_full_size_fit_into_a_frame() {
     let text = format!(r#"{{"seq":4294967295,"beats":{{"flag":"2026-11-20","items":[{items}]}}}}"#);
     assert!(text.len() <= 131_072, "{}", text.len());
     assert!(decode(&text, &FrameLimits { beats: 500, ..LIMITS }).is_ok());
+}
+
+const NAMED: FrameLimits = FrameLimits { ids: ContentIds::Any, ..LIMITS };
+
+fn name(text: &str) -> ContentName {
+    ContentName::new(text).unwrap()
+}
+
+#[test]
+fn an_oid_may_be_a_name() {
+    let beat = |oid: &str| {
+        format!(
+            r#"{{"seq":1,"beats":{{"items":[{{"kind":1,"oid":{oid},"pos":7,"state":"playing","session":"8","at":9}}]}}}}"#
+        )
+    };
+    for text in ["the-wire/s01e01", "100", "0100", "\u{e9}", "a \"b\""] {
+        let Ok(ClientFrame { operation: Operation::Beats(beats), .. }) =
+            decode(&beat(&json!(text).to_string()), &NAMED)
+        else {
+            panic!("{text}");
+        };
+        assert_eq!(beats.items[0].content, Content { kind: 1, oid: name(text).oid() });
+        assert_eq!(beats.names, [name(text)]);
+    }
+    let message = |oid: &str| decode(&beat(oid), &NAMED).unwrap_err().message;
+    assert_eq!(message("100"), "beats.items[0].oid: must be a string");
+    assert_eq!(message(r#""""#), "beats.items[0].oid: must be from 1 to 128 bytes long");
+    assert_eq!(message(r#""..""#), r#"beats.items[0].oid: must not be "." or "..", which URLs cannot hold"#);
+    assert_eq!(message(r#""a\u0000""#), "beats.items[0].oid: must not contain control characters");
+
+    let items = r#"[{"kind":1,"oid":"b"},{"kind":2,"oid":"a"}]"#;
+    let contents = vec![Content { kind: 1, oid: name("b").oid() }, Content { kind: 2, oid: name("a").oid() }];
+    let get = decode(&format!(r#"{{"seq":1,"get":{{"items":{items}}}}}"#), &NAMED);
+    assert_eq!(get, frame(1, Operation::Get { contents: contents.clone() }));
+    let delete = decode(&format!(r#"{{"seq":1,"delete":{{"items":{items},"at":5}}}}"#), &NAMED);
+    assert_eq!(delete, frame(1, Operation::Delete { contents, names: vec![name("b"), name("a")], at: 5 }));
+}
+
+#[test]
+fn beats_with_the_longest_names_fit_into_a_frame() {
+    let oid = "\\\"".repeat(ContentName::BYTES_MAX);
+    let beat = format!(
+        r#"{{"kind":65535,"oid":"{oid}","pos":9007199254740991,"dur":9007199254740991,"state":"playing","session":"18446744073709551615","watched":9007199254740991,"rate":15.999999999999998,"at":9007199254740991}}"#
+    );
+    assert!(beat.len() <= BEAT_BYTES_MAX + CONTENT_NAME_BYTES_MAX, "{}", beat.len());
+    let text =
+        format!(r#"{{"seq":4294967295,"beats":{{"flag":"2026-11-20","items":[{}]}}}}"#, vec![beat; 500].join(","));
+    assert!(text.len() <= 262_144, "{}", text.len());
+    assert!(decode(&text, &FrameLimits { beats: 500, ..NAMED }).is_ok());
 }

@@ -3,20 +3,19 @@
 use serde::Serialize;
 
 use super::record::{ContentsView, RecordView, RecordingView, RecordsView, RejectionsView, RewardView, Shown};
-use crate::protocol::frame::{Ack, Answer, ErrorCode, ServerFrame, Welcome, WelcomeLimits};
+use crate::protocol::frame::{Ack, Answer, ErrorCode, ServerFrame, Telling, Welcome, WelcomeLimits};
 use model::ids::ConnectionId;
 use model::push::Push;
-use model::reading::Reading;
 use model::rewards::day::Day;
 
 /// The frame, as one text.
-pub fn encode(frame: &ServerFrame, reading: &Reading) -> String {
-    text_of(&FrameView::new(frame, reading))
+pub fn encode(frame: &ServerFrame, telling: Telling) -> String {
+    text_of(&FrameView::new(frame, telling))
 }
 
 /// Appends the frame to a buffer that is used again.
-pub fn encode_into(frame: &ServerFrame, reading: &Reading, buffer: &mut Vec<u8>) {
-    serde_json::to_writer(buffer, &FrameView::new(frame, reading)).expect(NEVER_FAILS);
+pub fn encode_into(frame: &ServerFrame, telling: Telling, buffer: &mut Vec<u8>) {
+    serde_json::to_writer(buffer, &FrameView::new(frame, telling)).expect(NEVER_FAILS);
 }
 
 /// The only failures are those of a writer and of maps whose keys are no strings; there is neither.
@@ -112,17 +111,17 @@ struct ByeView {
 }
 
 impl<'a> FrameView<'a> {
-    fn new(frame: &'a ServerFrame, reading: &'a Reading) -> Self {
+    fn new(frame: &'a ServerFrame, telling: Telling<'a>) -> Self {
         match frame {
             ServerFrame::Welcome(welcome) => FrameView::Welcome(WelcomeView::new(welcome)),
             ServerFrame::Ack(Ack { seq, flag, rejected, now }) => {
-                let (flag, rejected) = (flag.map(Shown), RejectionsView(rejected, reading));
+                let (flag, rejected) = (flag.map(Shown), RejectionsView(rejected, telling));
                 FrameView::Ack(AckView { seq: *seq, flag, now: *now, rejected })
             }
-            ServerFrame::Result { seq, answer } => FrameView::Result(ResultView::new(*seq, answer, reading)),
+            ServerFrame::Result { seq, answer } => FrameView::Result(ResultView::new(*seq, answer, telling)),
             ServerFrame::Error { seq, code, message } => FrameView::Error(ErrorView::new(*seq, *code, message)),
-            ServerFrame::Push(push) => FrameView::Push(PushView::new(push, reading)),
-            ServerFrame::Reward(claim, name) => FrameView::Reward(RewardView::new(claim, name.as_ref())),
+            ServerFrame::Push(push) => FrameView::Push(PushView::new(push, telling)),
+            ServerFrame::Reward(claim, name) => FrameView::Reward(RewardView::new(claim, name.as_ref(), telling.texts)),
             ServerFrame::Bye { reason, reconnect_after_ms } => {
                 FrameView::Bye(ByeView { reason, reconnect_after: *reconnect_after_ms })
             }
@@ -148,15 +147,15 @@ impl<'a> WelcomeView<'a> {
 }
 
 impl<'a> ResultView<'a> {
-    fn new(seq: u32, answer: &'a Answer, reading: &'a Reading) -> Self {
+    fn new(seq: u32, answer: &'a Answer, telling: Telling<'a>) -> Self {
         let view = ResultView { seq, ..ResultView::default() };
         match answer {
             Answer::Done => view,
             Answer::Records { records, partial } => {
-                ResultView { records: Some(RecordsView::Asked(records, reading)), partial: *partial, ..view }
+                ResultView { records: Some(RecordsView::Asked(records, telling)), partial: *partial, ..view }
             }
             Answer::Page { records, cursor, partial } => {
-                let records = Some(RecordsView::Listed(records, reading));
+                let records = Some(RecordsView::Listed(records, telling));
                 ResultView { records, cursor: cursor.as_deref(), partial: *partial, ..view }
             }
             Answer::Recording { paused } => ResultView { recording: Some(RecordingView { paused: *paused }), ..view },
@@ -172,11 +171,13 @@ impl<'a> ErrorView<'a> {
 }
 
 impl<'a> PushView<'a> {
-    fn new(push: &'a Push, reading: &Reading) -> Self {
+    fn new(push: &'a Push, telling: Telling<'a>) -> Self {
         let view = PushView::default();
         match push {
-            Push::Record(record) => PushView { record: Some(RecordView::new(record, reading)), ..view },
-            Push::Deleted { contents, at } => PushView { deleted: Some(ContentsView(contents)), at: Some(*at), ..view },
+            Push::Record(record) => PushView { record: Some(RecordView::new(record, telling)), ..view },
+            Push::Deleted { contents, at } => {
+                PushView { deleted: Some(ContentsView(contents, telling.texts)), at: Some(*at), ..view }
+            }
             Push::Cleared { at } => PushView { cleared: Some(true), at: Some(*at), ..view },
             Push::Recording { paused } => PushView { recording: Some(RecordingView { paused: *paused }), ..view },
             Push::Flag(day) => PushView { flag: Some(Shown(*day)), ..view },

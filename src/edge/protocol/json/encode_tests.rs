@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use super::*;
 use crate::auth::User;
-use crate::protocol::frame::{Ack, Answer, ErrorCode, Rejection, ServerFrame, Welcome, WelcomeLimits};
+use crate::protocol::frame::{Ack, Answer, ErrorCode, Rejection, ServerFrame, Telling, Welcome, WelcomeLimits};
 use model::beat::State;
+use model::content_name::{ContentName, ContentTexts};
 use model::ids::{ConnectionId, Content, SessionId, UserId};
 use model::push::Push;
 use model::reading::Reading;
@@ -45,6 +46,18 @@ fn record() -> Record {
     }
 }
 
+const NAME: &str = "a \"b\"";
+
+/// The texts of one named content.
+fn texts() -> ContentTexts {
+    let name = ContentName::new(NAME).unwrap();
+    [(name.oid(), name)].into_iter().collect()
+}
+
+fn named() -> Content {
+    Content { kind: 1, oid: ContentName::new(NAME).unwrap().oid() }
+}
+
 fn day() -> Day {
     "2026-11-20".parse().unwrap()
 }
@@ -54,9 +67,11 @@ fn rejection(seq: Option<u32>, index: u32, reason: Reason, record: Option<Record
 }
 
 fn encoded(frame: &ServerFrame) -> String {
-    let text = encode(frame, &reading());
+    let (reading, texts) = (reading(), texts());
+    let telling = Telling { reading: &reading, texts: &texts };
+    let text = encode(frame, telling);
     let mut buffer = b"before ".to_vec();
-    encode_into(frame, &reading(), &mut buffer);
+    encode_into(frame, telling, &mut buffer);
     assert_eq!(buffer, format!("before {text}").into_bytes());
     text
 }
@@ -184,7 +199,7 @@ fn a_reward() {
     let today = format!(
         r#"{{"day":"2026-11-20","rewards":[{{"id":"first-of-day:2026-11-20:42","rule":"first-of-day","day":"2026-11-20"}},{content}]}}"#
     );
-    assert_eq!(encode_rewards(day(), &[of_user, of_content], None), today);
+    assert_eq!(encode_rewards(day(), &[of_user, of_content], None, ContentTexts::NONE), today);
 }
 
 #[test]
@@ -197,7 +212,7 @@ fn a_bye() {
 
 #[test]
 fn a_record_shows_what_it_means() {
-    let shown = |record: Record| encode_record(&record, &reading());
+    let shown = |record: Record| encode_record(&record, Telling { reading: &reading(), texts: ContentTexts::NONE });
     assert_eq!(shown(record()), RECORD);
     let unknown = Record { dur: 0, device: Arc::from(""), ..record() };
     assert_eq!(
@@ -217,7 +232,7 @@ fn the_bodies_of_http_answers() {
     let rejected = [rejection(None, 1, Reason::Superseded, Some(record()))];
     let told = BeatsAnswer { now: 9, today: day(), flag: None, rejected: &rejected, rewards: &[], name: None };
     assert_eq!(
-        encode_beats_answer(&told, &reading()),
+        encode_beats_answer(&told, Telling { reading: &reading(), texts: ContentTexts::NONE }),
         format!(
             r#"{{"now":9,"today":"2026-11-20","rejected":[{{"index":1,"reason":"superseded","record":{RECORD}}}],"rewards":[]}}"#
         )
@@ -225,11 +240,49 @@ fn the_bodies_of_http_answers() {
     let claim = ClaimKey { rule: Arc::from("first-of-day"), day: day(), user: UserId(42), content: None };
     let told = BeatsAnswer { flag: Some(day()), rejected: &[], rewards: &[claim], ..told };
     assert_eq!(
-        encode_beats_answer(&told, &reading()),
+        encode_beats_answer(&told, Telling { reading: &reading(), texts: ContentTexts::NONE }),
         r#"{"now":9,"today":"2026-11-20","flag":"2026-11-20","rejected":[],"rewards":[{"id":"first-of-day:2026-11-20:42","rule":"first-of-day","day":"2026-11-20"}]}"#
     );
-    assert_eq!(encode_records(&[None, Some(record())], false, &reading()), format!(r#"{{"records":[null,{RECORD}]}}"#));
-    assert_eq!(encode_page(&[record()], None, false, &reading()), format!(r#"{{"records":[{RECORD}]}}"#));
-    assert_eq!(encode_page(&[], Some("AQ"), true, &reading()), r#"{"records":[],"cursor":"AQ","partial":true}"#);
+    assert_eq!(
+        encode_records(&[None, Some(record())], false, Telling { reading: &reading(), texts: ContentTexts::NONE }),
+        format!(r#"{{"records":[null,{RECORD}]}}"#)
+    );
+    assert_eq!(
+        encode_page(&[record()], None, false, Telling { reading: &reading(), texts: ContentTexts::NONE }),
+        format!(r#"{{"records":[{RECORD}]}}"#)
+    );
+    assert_eq!(
+        encode_page(&[], Some("AQ"), true, Telling { reading: &reading(), texts: ContentTexts::NONE }),
+        r#"{"records":[],"cursor":"AQ","partial":true}"#
+    );
     assert_eq!(encode_recording(true), r#"{"paused":true}"#);
+}
+
+#[test]
+fn a_content_is_told_by_its_name() {
+    let record = || Record { content: named(), ..record() };
+    let shown = RECORD.replace(r#""oid":"100""#, r#""oid":"a \"b\"""#);
+    let rejected = vec![rejection(Some(2), 0, Reason::Superseded, Some(record()))];
+    let claim = ClaimKey { rule: "first-view".into(), day: day(), user: UserId(42), content: Some(named()) };
+    for (frame, part) in [
+        (ServerFrame::Push(Push::Record(record())), format!(r#"{{"record":{shown}}}"#)),
+        (
+            ServerFrame::Push(Push::Deleted { contents: vec![named()], at: 5 }),
+            r#"{"deleted":[{"kind":1,"oid":"a \"b\""}],"at":5}"#.to_owned(),
+        ),
+        (ServerFrame::Ack(Ack { seq: 2, flag: None, rejected, now: None }), format!(r#""record":{shown}"#)),
+        (
+            ServerFrame::Result { seq: 1, answer: Answer::Records { records: vec![Some(record())], partial: false } },
+            format!(r#""records":[{shown}]"#),
+        ),
+        (
+            ServerFrame::Reward(claim, None),
+            r#"{"id":"first-view:2026-11-20:42:1:a%20%22b%22","rule":"first-view","day":"2026-11-20","kind":1,"oid":"a \"b\""}"#
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(frame.contents().collect::<Vec<_>>(), [named()]);
+        let text = encoded(&frame);
+        assert!(text.contains(&part), "{text}");
+    }
 }

@@ -7,8 +7,9 @@ use serde_json::value::RawValue;
 
 use super::fault::{Fault, tracked};
 use super::number::Seq;
-use super::operation::{Shape, Verb};
+use super::operation::{Shape, Verb, Wanted};
 use super::shape::OrNull;
+use model::content_name::ContentIds;
 
 /// A frame without an error so far. A failed read has no reason: the [`Outline`] finds it.
 pub(super) struct Envelope {
@@ -46,7 +47,7 @@ impl Outline<'_> {
         seq.map(Seq::get).map_err(|fault| fault.within("seq"))
     }
 
-    pub fn shape(&self) -> Result<Shape, Fault> {
+    pub fn shape(&self, ids: ContentIds) -> Result<Shape, Fault> {
         let Some((verb, json)) = self.operation else {
             return Err(match self.unknown {
                 true => Fault::unknown_operation("frame"),
@@ -56,18 +57,21 @@ impl Outline<'_> {
         match self.another {
             Some(another) if another == verb => Err(Fault::invalid(verb.word(), "appears twice")),
             Some(another) => Err(Fault::invalid(another.word(), "must be the only operation of its frame")),
-            None => tracked(verb, json.get()).map_err(|fault| fault.within(verb.word())),
+            None => tracked(Wanted { verb, ids }, json.get()).map_err(|fault| fault.within(verb.word())),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Envelope {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(EnvelopeVisitor)
+impl Envelope {
+    pub fn read(text: &str, ids: ContentIds) -> serde_json::Result<Self> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let envelope = deserializer.deserialize_map(EnvelopeVisitor(ids))?;
+        deserializer.end()?;
+        Ok(envelope)
     }
 }
 
-struct EnvelopeVisitor;
+struct EnvelopeVisitor(ContentIds);
 
 impl<'de> Visitor<'de> for EnvelopeVisitor {
     type Value = Envelope;
@@ -82,7 +86,9 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
         while let Some(name) = map.next_key()? {
             match name {
                 Name::Seq if seq.is_none() => seq = map.next_value::<Option<Seq>>()?,
-                Name::Operation(verb) if shape.is_none() => shape = map.next_value_seed(OrNull(verb))?,
+                Name::Operation(verb) if shape.is_none() => {
+                    shape = map.next_value_seed(OrNull(Wanted { verb, ids: self.0 }))?
+                }
                 Name::Unknown => drop(map.next_value::<IgnoredAny>()?),
                 Name::Seq | Name::Operation(_) => return Err(A::Error::custom("twice")),
             }

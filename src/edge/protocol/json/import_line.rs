@@ -4,15 +4,16 @@ use std::fmt;
 use std::ops::Range;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, Visitor};
 
 use super::fault::{Fault, tracked};
 use super::number::{Integer, Kind, Millis, Rate};
 use super::operation::Name;
 use super::shape::Object;
-use super::text::StateWord;
+use super::text::{ContentText, StateWord};
 use crate::protocol::whom::Whom;
 use model::beat::State;
+use model::content_name::{ContentIds, ContentName};
 use model::ids::{Content, UserId};
 use model::user_name::UserName;
 
@@ -24,6 +25,8 @@ const AT_IN_SECONDS: Range<u64> = 1_000_000_000..100_000_000_000;
 pub struct ImportLine {
     pub whom: Whom,
     pub content: Content,
+    /// Of the content, where contents have names.
+    pub name: Option<ContentName>,
     pub pos: u64,
     pub dur: u64,
     pub state: Option<State>,
@@ -35,13 +38,14 @@ pub struct ImportLine {
     pub at: u64,
 }
 
+/// `O`: what names a content.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct LineShape {
+struct LineShape<O> {
     mid: Option<LineId>,
     sub: Option<Name>,
     kind: LineKind,
-    oid: LineId,
+    oid: O,
     pos: Millis,
     dur: Option<Millis>,
     state: Option<StateWord>,
@@ -58,8 +62,18 @@ struct LineId(u64);
 /// A number, or the same as text.
 struct LineKind(u16);
 
-/// Decodes a line. An error names the field and says what it must be.
-pub fn decode_import_line(line: &[u8]) -> Result<ImportLine, String> {
+/// Decodes a line. An error names the field and says what it must be. `ids`: how the deployment names contents.
+pub fn decode_import_line(line: &[u8], ids: ContentIds) -> Result<ImportLine, String> {
+    match ids {
+        ContentIds::Number => decode(line, |oid: LineId| (oid.0, None)),
+        ContentIds::Any => decode(line, |ContentText(name)| (name.oid(), Some(name))),
+    }
+}
+
+fn decode<O: DeserializeOwned>(
+    line: &[u8],
+    content: impl Fn(O) -> (u64, Option<ContentName>),
+) -> Result<ImportLine, String> {
     let text = std::str::from_utf8(line.trim_ascii_end()).map_err(|_| "is not UTF-8".to_owned())?;
     let shape = match serde_json::from_str(text) {
         Ok(Object(shape)) => shape,
@@ -69,9 +83,11 @@ pub fn decode_import_line(line: &[u8]) -> Result<ImportLine, String> {
     if AT_IN_SECONDS.contains(&at.0) {
         return Err(format!("at: {} is in seconds, and must be in milliseconds since 1970", at.0));
     }
+    let (oid, name) = content(oid);
     Ok(ImportLine {
         whom: whom(mid, sub)?,
-        content: Content { kind: kind.0, oid: oid.0 },
+        content: Content { kind: kind.0, oid },
+        name,
         pos: pos.0,
         dur: dur.unwrap_or_default().0,
         state: state.map(|state| state.0),
@@ -93,12 +109,12 @@ fn whom(mid: Option<LineId>, sub: Option<Name>) -> Result<Whom, String> {
 }
 
 /// The fault of a line that cannot be decoded.
-fn fault_of(text: &str) -> Result<LineShape, String> {
+fn fault_of<O: DeserializeOwned>(text: &str) -> Result<LineShape<O>, String> {
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| {
         format!("is not JSON (column {}): write each record as one object on one line", error.column())
     })?;
     let fault = |fault: Fault| fault.or_at("line").malformed(None, false).message;
-    tracked(std::marker::PhantomData::<Object<LineShape>>, text).map(|Object(shape)| shape).map_err(fault)
+    tracked(std::marker::PhantomData::<Object<LineShape<O>>>, text).map(|Object(shape)| shape).map_err(fault)
 }
 
 impl<'de> Deserialize<'de> for LineId {
@@ -177,14 +193,30 @@ impl Visitor<'_> for LineKindVisitor {
 mod tests {
     use super::*;
 
+    fn decode_number(line: &[u8]) -> Result<ImportLine, String> {
+        decode_import_line(line, ContentIds::Number)
+    }
+
+    #[test]
+    fn an_oid_may_be_a_name() {
+        let decoded = |oid| {
+            let line = format!(r#"{{"mid":7,"kind":1,"oid":{oid},"pos":3,"at":9}}"#);
+            decode_import_line(line.as_bytes(), ContentIds::Any)
+        };
+        let line = decoded(r#""042""#).expect("a line");
+        let name = ContentName::new("042").expect("a name");
+        assert_eq!((line.content.oid, line.name), (name.oid(), Some(name)));
+        assert_eq!(decoded("42"), Err("oid: must be a string".to_owned()));
+        assert_eq!(decoded(r#""..""#), Err("oid: must not be \".\" or \"..\", which URLs cannot hold".to_owned()));
+    }
+
     fn refused(line: &str) -> String {
-        decode_import_line(line.as_bytes()).expect_err(line)
+        decode_import_line(line.as_bytes(), ContentIds::Number).expect_err(line)
     }
 
     #[test]
     fn a_line_needs_five_fields_and_ids_and_kind_may_be_text() {
-        let line =
-            decode_import_line(br#"{"mid":"7","kind":"3","oid":18446744073709551615,"pos":4,"at":9,"dur":null}"#);
+        let line = decode_number(br#"{"mid":"7","kind":"3","oid":18446744073709551615,"pos":4,"at":9,"dur":null}"#);
         let line = line.expect("a line");
         assert_eq!((line.whom, line.content, line.at), (Whom::Mid(UserId(7)), Content { kind: 3, oid: u64::MAX }, 9));
         assert_eq!((line.dur, line.state, line.session, &*line.device, line.rate), (0, None, None, "", None));
@@ -192,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_name_counts_and_a_number_beside_it_does_not() {
-        let line = decode_import_line(br#"{"mid":7,"sub":"auth0|6405","kind":1,"oid":8,"pos":3,"at":9}"#);
+        let line = decode_number(br#"{"mid":7,"sub":"auth0|6405","kind":1,"oid":8,"pos":3,"at":9}"#);
         assert_eq!(line.expect("a line").whom, Whom::Sub(UserName::new("auth0|6405").expect("a name")));
     }
 
@@ -224,12 +256,12 @@ mod tests {
         let nameless = refused(r#"{"kind":1,"oid":8,"pos":3,"at":9}"#);
         assert_eq!(nameless, "mid: is missing");
         assert_eq!(refused(&format!(r#"{{{good},"at":9,"sub":""}}"#)), "sub: must be from 1 to 256 bytes long");
-        assert_eq!(decode_import_line(b"\xff"), Err("is not UTF-8".to_owned()));
+        assert_eq!(decode_number(b"\xff"), Err("is not UTF-8".to_owned()));
     }
 
     #[test]
     fn a_time_in_seconds_is_said_to_be_in_seconds() {
-        let of = |at: u64| decode_import_line(format!(r#"{{"mid":7,"kind":1,"oid":8,"pos":3,"at":{at}}}"#).as_bytes());
+        let of = |at: u64| decode_number(format!(r#"{{"mid":7,"kind":1,"oid":8,"pos":3,"at":{at}}}"#).as_bytes());
         let complaint = "at: 1795780000 is in seconds, and must be in milliseconds since 1970";
         assert_eq!(of(1_795_780_000), Err(complaint.to_owned()));
         assert!(of(1_795_780_000_000).is_ok() && of(1).is_ok());

@@ -10,6 +10,7 @@ use super::record::Shown;
 use super::shares::{SharesView, shares};
 use crate::protocol::frame::DecodeError;
 use domain::live::board::LiveView;
+use model::content_name::{ContentTexts, ToldOid};
 use model::live::{Counts, Ranked, Ranking, Visit};
 use model::visitor::{Browser, Country, DeviceClass, Os};
 
@@ -46,15 +47,15 @@ struct CountsView {
 }
 
 #[derive(Serialize)]
-struct TopView {
-    top: Vec<RankedView>,
+struct TopView<'a> {
+    top: Vec<RankedView<'a>>,
     error: u32,
 }
 
 #[derive(Serialize)]
-struct RankedView {
+struct RankedView<'a> {
     kind: u16,
-    oid: Shown<u64>,
+    oid: Shown<ToldOid<'a>>,
     sessions: u32,
 }
 
@@ -74,7 +75,7 @@ struct TailView<'a> {
 struct VisitView<'a> {
     at: u64,
     kind: u16,
-    oid: Shown<u64>,
+    oid: Shown<ToldOid<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,8 +91,8 @@ struct VisitView<'a> {
 struct EventView<'a> {
     #[serde(flatten)]
     numbers: NumbersView,
-    top: TopView,
-    rising: TopView,
+    top: TopView<'a>,
+    rising: TopView<'a>,
     shares: SharesView<'a>,
     series: SeriesView<'a>,
     #[serde(flatten)]
@@ -131,8 +132,8 @@ pub fn encode_live_counts(counts: Counts) -> String {
 }
 
 /// To `GET /v1/live/top`.
-pub fn encode_top(view: &LiveView, limit: usize, by: RankedBy) -> String {
-    text_of(&top(view, limit, by))
+pub fn encode_top(view: &LiveView, limit: usize, by: RankedBy, texts: &ContentTexts) -> String {
+    text_of(&top(view, limit, by, texts))
 }
 
 /// To `GET /v1/live/series`.
@@ -141,20 +142,20 @@ pub fn encode_series(view: &LiveView) -> String {
 }
 
 /// To `GET /v1/live/tail`.
-pub fn encode_tail(view: &LiveView, limit: usize) -> String {
-    text_of(&tail(view, limit))
+pub fn encode_tail(view: &LiveView, limit: usize, texts: &ContentTexts) -> String {
+    text_of(&tail(view, limit, texts))
 }
 
 /// The data of a `live` event.
-pub fn encode_live_event(view: &LiveView) -> String {
+pub fn encode_live_event(view: &LiveView, texts: &ContentTexts) -> String {
     let first = TOP_DEFAULT as usize;
     text_of(&EventView {
         numbers: numbers(view),
-        top: top(view, first, RankedBy::Now),
-        rising: top(view, first, RankedBy::Rising),
+        top: top(view, first, RankedBy::Now, texts),
+        rising: top(view, first, RankedBy::Rising, texts),
         shares: shares(&view.shares),
         series: series(view),
-        tail: tail(view, first),
+        tail: tail(view, first, texts),
     })
 }
 
@@ -163,29 +164,34 @@ fn numbers(view: &LiveView) -> NumbersView {
     NumbersView { at: view.at, users: view.users, sessions: view.sessions, kinds: kinds.collect() }
 }
 
-fn top(view: &LiveView, limit: usize, by: RankedBy) -> TopView {
+fn top<'a>(view: &LiveView, limit: usize, by: RankedBy, texts: &'a ContentTexts) -> TopView<'a> {
     let Ranking { ranked, error } = match by {
         RankedBy::Now => &view.top,
         RankedBy::Rising => &view.rising,
     };
-    TopView { top: ranked.iter().take(limit).map(RankedView::of).collect(), error: *error }
-}
-
-impl RankedView {
-    fn of(Ranked { content, sessions }: &Ranked) -> Self {
-        RankedView { kind: content.kind, oid: Shown(content.oid), sessions: *sessions }
+    let mut ranked: Vec<&Ranked> = ranked.iter().collect();
+    if by == RankedBy::Now {
+        ranked.sort_by(|one, other| {
+            other.sessions.cmp(&one.sessions).then_with(|| texts.order(one.content, other.content))
+        });
     }
+    let view = |Ranked { content, sessions }: &Ranked| RankedView {
+        kind: content.kind,
+        oid: Shown(texts.told(content.oid)),
+        sessions: *sessions,
+    };
+    TopView { top: ranked.into_iter().take(limit).map(view).collect(), error: *error }
 }
 
 fn series(view: &LiveView) -> SeriesView<'_> {
     SeriesView { seconds: &view.seconds, minutes: &view.minutes }
 }
 
-fn tail(view: &LiveView, limit: usize) -> TailView<'_> {
+fn tail<'a>(view: &'a LiveView, limit: usize, texts: &'a ContentTexts) -> TailView<'a> {
     let visits = view.visits.iter().take(limit).map(|Visit { at, content, visitor }| VisitView {
         at: *at,
         kind: content.kind,
-        oid: Shown(content.oid),
+        oid: Shown(texts.told(content.oid)),
         device: visitor.device.map(DeviceClass::as_str),
         country: visitor.country.as_ref().map(Country::as_str),
         os: visitor.os.map(Os::as_str),
@@ -228,11 +234,14 @@ mod tests {
         assert_eq!(encode_live(&view), format!("{{{numbers}}}"));
         assert_eq!(encode_live_counts(Counts { sessions: 3, users: 2 }), r#"{"sessions":3,"users":2}"#);
         let first = r#"{"kind":1,"oid":"18446744073709551615","sessions":3}"#;
-        assert_eq!(encode_top(&view, 1, RankedBy::Now), format!(r#"{{"top":[{first}],"error":1}}"#));
-        assert_eq!(encode_top(&view, 1, RankedBy::Rising), r#"{"top":[],"error":0}"#);
+        assert_eq!(
+            encode_top(&view, 1, RankedBy::Now, ContentTexts::NONE),
+            format!(r#"{{"top":[{first}],"error":1}}"#)
+        );
+        assert_eq!(encode_top(&view, 1, RankedBy::Rising, ContentTexts::NONE), r#"{"top":[],"error":0}"#);
         let visit = r#"{"at":999,"kind":1,"oid":"18446744073709551615"}"#;
-        assert_eq!(encode_tail(&view, 2), format!(r#"{{"tail":[{visit},{visit}]}}"#));
-        let event = encode_live_event(&view);
+        assert_eq!(encode_tail(&view, 2, ContentTexts::NONE), format!(r#"{{"tail":[{visit},{visit}]}}"#));
+        let event = encode_live_event(&view, ContentTexts::NONE);
         assert!(event.starts_with(&format!(r#"{{{numbers},"top":{{"top":[{first},"#)), "{event}");
         let series: serde_json::Value = serde_json::from_str(&encode_series(&view)).expect("JSON");
         let event: serde_json::Value = serde_json::from_str(&event).expect("JSON");
@@ -252,7 +261,7 @@ mod tests {
         let view = LiveView { visits: vec![visit(known), visit(unknown_os)], ..view() };
         let content = r#"{"at":999,"kind":1,"oid":"100","device":"tv","country":"DE""#;
         let all = format!(r#"{{"tail":[{content},"os":"Android","browser":"Chrome"}},{content}}}]}}"#);
-        assert_eq!(encode_tail(&view, 2), all);
+        assert_eq!(encode_tail(&view, 2, ContentTexts::NONE), all);
     }
 
     #[test]

@@ -67,8 +67,8 @@ pub use query::{
 pub use revocation::{NamedRevoked, RevokeBody, decode_revoke_body, decode_revoked, encode_revocations};
 pub use shares::encode_shares;
 pub use subscribers::{
-    SubscriberBody, decode_dead, decode_replay, decode_subscriber, decode_subscriber_list, encode_dead, encode_resent,
-    encode_secret, encode_subscriber, encode_subscriber_list,
+    FilterNames, SubscriberBody, decode_dead, decode_replay, decode_subscriber, decode_subscriber_list, encode_dead,
+    encode_resent, encode_secret, encode_subscriber, encode_subscriber_list,
 };
 pub use views::{decode_view_body, decode_view_days, encode_view_days, encode_view_totals, encode_viewed};
 pub use widget::encode_widget;

@@ -1,16 +1,17 @@
 //! The operations of a client, as they stand in a frame.
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer};
 
 use super::fault::Fault;
 use super::number::{EXACT_MAX, Id, Integer, Kind, Millis, Rate};
 use super::query::list_request;
 use super::shape::{List, Object};
-use super::text::{Flag, StateWord, Text};
+use super::text::{ContentText, Flag, StateWord, Text};
 use crate::protocol::cursor;
 use crate::protocol::frame::{Beats, FrameLimits, Hello, Operation};
 use model::beat::Beat;
+use model::content_name::{ContentIds, ContentName};
 use model::ids::{Content, SessionId};
 use model::page::{ListFilter, ListRequest};
 use model::secret::Secret;
@@ -31,10 +32,10 @@ pub(super) enum Verb {
 /// An operation whose fields have the right types. Whether it keeps the limits is [`Shape::operation`]'s to say.
 pub(super) enum Shape {
     Hello(HelloShape),
-    Beats(BeatsShape),
-    Get(GetShape),
+    Beats(Option<Flag>, Items<Beat>),
+    Get(Items<Content>),
     List(ListShape),
-    Delete(DeleteShape),
+    Delete(Items<Content>, Millis),
     Clear(ClearShape),
     Recording(RecordingShape),
     Token(TokenShape),
@@ -44,8 +45,41 @@ pub(super) enum Shape {
 pub(super) type Name = Text<64>;
 type TokenText = Text<4096>;
 
-pub(super) type BeatList = List<BeatShape, Beat>;
-pub(super) type ContentList = List<ContentShape, Content>;
+/// What the items of an operation are about, and the names of their contents where contents have names: one for each.
+#[derive(Debug)]
+pub(super) struct Items<T> {
+    pub items: Vec<T>,
+    pub names: Vec<ContentName>,
+}
+
+/// How the items of an operation name their contents. A frame is read in one pass, so that has to be known before.
+pub(super) trait Naming {
+    type Beats: DeserializeOwned + Into<Items<Beat>>;
+    type Contents: DeserializeOwned + Into<Items<Content>>;
+}
+
+/// By numbers.
+pub(super) struct Numbers;
+
+/// By texts.
+pub(super) struct Names;
+
+impl Naming for Numbers {
+    type Beats = List<BeatShape<Id>, Beat>;
+    type Contents = List<ContentShape<Id>, Content>;
+}
+
+impl Naming for Names {
+    type Beats = List<BeatShape<ContentText>, (Beat, ContentName)>;
+    type Contents = List<ContentShape<ContentText>, (Content, ContentName)>;
+}
+
+/// What decodes the value of an operation.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    pub verb: Verb,
+    pub ids: ContentIds,
+}
 
 #[derive(Deserialize)]
 pub(super) struct HelloShape {
@@ -56,15 +90,15 @@ pub(super) struct HelloShape {
 }
 
 #[derive(Deserialize)]
-pub(super) struct BeatsShape {
+pub(super) struct BeatsShape<I> {
     flag: Option<Flag>,
-    items: BeatList,
+    items: I,
 }
 
 #[derive(Deserialize)]
-pub(super) struct BeatShape {
+pub(super) struct BeatShape<O> {
     kind: Kind,
-    oid: Id,
+    oid: O,
     pos: Millis,
     dur: Option<Millis>,
     state: StateWord,
@@ -75,14 +109,14 @@ pub(super) struct BeatShape {
 }
 
 #[derive(Deserialize)]
-pub(super) struct ContentShape {
+pub(super) struct ContentShape<O> {
     kind: Kind,
-    oid: Id,
+    oid: O,
 }
 
 #[derive(Deserialize)]
-pub(super) struct GetShape {
-    items: ContentList,
+pub(super) struct GetShape<I> {
+    items: I,
 }
 
 #[derive(Deserialize)]
@@ -94,8 +128,8 @@ pub(super) struct ListShape {
 }
 
 #[derive(Deserialize)]
-pub(super) struct DeleteShape {
-    items: ContentList,
+pub(super) struct DeleteShape<I> {
+    items: I,
     at: Millis,
 }
 
@@ -142,18 +176,23 @@ impl Verb {
             Verb::Token => "token",
         }
     }
-}
 
-impl<'de> DeserializeSeed<'de> for Verb {
-    type Value = Shape;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Shape, D::Error> {
+    fn shape<'de, N: Naming, D: Deserializer<'de>>(self, deserializer: D) -> Result<Shape, D::Error> {
         Ok(match self {
             Verb::Hello => Shape::Hello(Object::deserialize(deserializer)?.0),
-            Verb::Beats => Shape::Beats(Object::deserialize(deserializer)?.0),
-            Verb::Get => Shape::Get(Object::deserialize(deserializer)?.0),
+            Verb::Beats => {
+                let Object(BeatsShape::<N::Beats> { flag, items }) = Object::deserialize(deserializer)?;
+                Shape::Beats(flag, items.into())
+            }
+            Verb::Get => {
+                let Object(GetShape::<N::Contents> { items }) = Object::deserialize(deserializer)?;
+                Shape::Get(items.into())
+            }
             Verb::List => Shape::List(Object::deserialize(deserializer)?.0),
-            Verb::Delete => Shape::Delete(Object::deserialize(deserializer)?.0),
+            Verb::Delete => {
+                let Object(DeleteShape::<N::Contents> { items, at }) = Object::deserialize(deserializer)?;
+                Shape::Delete(items.into(), at)
+            }
             Verb::Clear => Shape::Clear(Object::deserialize(deserializer)?.0),
             Verb::Recording => Shape::Recording(Object::deserialize(deserializer)?.0),
             Verb::Token => Shape::Token(Object::deserialize(deserializer)?.0),
@@ -161,22 +200,33 @@ impl<'de> DeserializeSeed<'de> for Verb {
     }
 }
 
+impl<'de> DeserializeSeed<'de> for Wanted {
+    type Value = Shape;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Shape, D::Error> {
+        match self.ids {
+            ContentIds::Number => self.verb.shape::<Numbers, D>(deserializer),
+            ContentIds::Any => self.verb.shape::<Names, D>(deserializer),
+        }
+    }
+}
+
 impl Shape {
     pub fn operation(self, limits: &FrameLimits) -> Result<Operation, Fault> {
         Ok(match self {
             Shape::Hello(hello) => Operation::Hello(hello.into()),
-            Shape::Beats(BeatsShape { flag, items }) => {
-                let items = at_most(items.items, limits.beats).map_err(|fault| fault.within("beats"))?;
-                Operation::Beats(Beats { flag: flag.and_then(|flag| flag.0), items })
+            Shape::Beats(flag, items) => {
+                let Items { items, names } = at_most(items, limits.beats).map_err(|fault| fault.within("beats"))?;
+                Operation::Beats(Beats { flag: flag.and_then(|flag| flag.0), items, names })
             }
-            Shape::Get(GetShape { items }) => {
-                let contents = at_most(items.items, limits.items).map_err(|fault| fault.within("get"))?;
-                Operation::Get { contents }
+            Shape::Get(items) => {
+                let asked = at_most(items, limits.items).map_err(|fault| fault.within("get"))?;
+                Operation::Get { contents: asked.items }
             }
             Shape::List(list) => Operation::List(list.request(limits).map_err(|fault| fault.within("list"))?),
-            Shape::Delete(DeleteShape { items, at }) => {
-                let contents = at_most(items.items, limits.items).map_err(|fault| fault.within("delete"))?;
-                Operation::Delete { contents, at: at.0 }
+            Shape::Delete(items, at) => {
+                let Items { items, names } = at_most(items, limits.items).map_err(|fault| fault.within("delete"))?;
+                Operation::Delete { contents: items, names, at: at.0 }
             }
             Shape::Clear(ClearShape { at }) => Operation::Clear { at: at.0 },
             Shape::Recording(RecordingShape { paused, at }) => Operation::Recording { paused, at: at.0 },
@@ -186,8 +236,8 @@ impl Shape {
 }
 
 /// `items`, as the field of that name.
-pub(super) fn at_most<T>(items: Vec<T>, max: usize) -> Result<Vec<T>, Fault> {
-    if items.len() > max { Err(Fault::too_many("items", max)) } else { Ok(items) }
+pub(super) fn at_most<T>(items: Items<T>, max: usize) -> Result<Items<T>, Fault> {
+    if items.items.len() > max { Err(Fault::too_many("items", max)) } else { Ok(items) }
 }
 
 impl ListShape {
@@ -210,23 +260,56 @@ impl From<HelloShape> for Hello {
     }
 }
 
-impl From<ContentShape> for Content {
-    fn from(shape: ContentShape) -> Self {
+impl<W, T> From<List<W, T>> for Items<T> {
+    fn from(list: List<W, T>) -> Self {
+        Items { items: list.items, names: Vec::new() }
+    }
+}
+
+impl<W, T> From<List<W, (T, ContentName)>> for Items<T> {
+    fn from(list: List<W, (T, ContentName)>) -> Self {
+        let (items, names) = list.items.into_iter().unzip();
+        Items { items, names }
+    }
+}
+
+impl From<ContentShape<Id>> for Content {
+    fn from(shape: ContentShape<Id>) -> Self {
         Content { kind: shape.kind.get(), oid: shape.oid.0 }
     }
 }
 
-impl From<BeatShape> for Beat {
-    fn from(shape: BeatShape) -> Self {
+impl From<ContentShape<ContentText>> for (Content, ContentName) {
+    fn from(ContentShape { kind, oid: ContentText(name) }: ContentShape<ContentText>) -> Self {
+        (Content { kind: kind.get(), oid: name.oid() }, name)
+    }
+}
+
+impl From<BeatShape<Id>> for Beat {
+    fn from(shape: BeatShape<Id>) -> Self {
+        let oid = shape.oid.0;
+        shape.beat(oid)
+    }
+}
+
+impl From<BeatShape<ContentText>> for (Beat, ContentName) {
+    fn from(shape: BeatShape<ContentText>) -> Self {
+        let name = shape.oid.0.clone();
+        (shape.beat(name.oid()), name)
+    }
+}
+
+impl<O> BeatShape<O> {
+    fn beat(self, oid: u64) -> Beat {
         Beat {
-            content: Content { kind: shape.kind.get(), oid: shape.oid.0 },
-            pos: shape.pos.0,
-            dur: shape.dur.unwrap_or_default().0,
-            state: shape.state.0,
-            session: SessionId(shape.session.0),
-            watched: shape.watched.map(|watched| watched.0),
-            rate: shape.rate.unwrap_or_default().0,
-            at: shape.at.0,
+            content: Content { kind: self.kind.get(), oid },
+            pos: self.pos.0,
+            dur: self.dur.unwrap_or_default().0,
+            state: self.state.0,
+            session: SessionId(self.session.0),
+            watched: self.watched.map(|watched| watched.0),
+            rate: self.rate.unwrap_or_default().0,
+            at: self.at.0,
         }
     }
 }

@@ -6,6 +6,7 @@ use super::text::ConnectionName;
 use crate::protocol::cursor::{self, set_of};
 use crate::protocol::frame::{DecodeError, FrameLimits};
 use crate::protocol::whom::Whom;
+use model::content_name::{ContentIds, ContentName};
 use model::ids::{ConnectionId, Content};
 use model::page::{ListFilter, ListRequest};
 use model::walk::WalkRequest;
@@ -133,12 +134,20 @@ pub fn decode_forgetting(
     forgetting().map_err(|fault: Fault| fault.malformed(None, false))
 }
 
-/// `/v1/history/{kind}/{oid}`.
-pub fn decode_content(kind: &str, oid: &str) -> Result<Content, DecodeError> {
+/// `/v1/history/{kind}/{oid}`, and the name of the content where contents have names.
+pub fn decode_content(kind: &str, oid: &str, ids: ContentIds) -> Result<(Content, Option<ContentName>), DecodeError> {
     let content = || {
-        let kind = Kind::from_text(kind).map_err(|complaint| Fault::invalid("kind", complaint))?;
-        let oid = Id::from_text(oid).ok_or_else(|| Fault::invalid("oid", Id::complaint()))?;
-        Ok(Content { kind: kind.get(), oid: oid.0 })
+        let kind = Kind::from_text(kind).map_err(|complaint| Fault::invalid("kind", complaint))?.get();
+        match ids {
+            ContentIds::Number => {
+                let oid = Id::from_text(oid).ok_or_else(|| Fault::invalid("oid", Id::complaint()))?;
+                Ok((Content { kind, oid: oid.0 }, None))
+            }
+            ContentIds::Any => {
+                let name = ContentName::new(oid).map_err(|no_name| Fault::invalid("oid", no_name.to_string()))?;
+                Ok((Content { kind, oid: name.oid() }, Some(name)))
+            }
+        }
     };
     content().map_err(|fault: Fault| fault.malformed(None, false))
 }
@@ -271,8 +280,19 @@ mod tests {
 
     #[test]
     fn a_content_in_a_path_is_two_numbers() {
-        assert_eq!(decode_content("1", "0100"), Ok(Content { kind: 1, oid: 100 }));
-        assert_eq!(decode_content("65536", "1").unwrap_err().message, "kind: must be at most 65535");
-        assert_eq!(decode_content("1", "+1").unwrap_err().message, "oid: must be a decimal number of 64 bits");
+        let decoded = |kind, oid| decode_content(kind, oid, ContentIds::Number);
+        assert_eq!(decoded("1", "0100"), Ok((Content { kind: 1, oid: 100 }, None)));
+        assert_eq!(decoded("65536", "1").unwrap_err().message, "kind: must be at most 65535");
+        assert_eq!(decoded("1", "+1").unwrap_err().message, "oid: must be a decimal number of 64 bits");
+    }
+
+    #[test]
+    fn a_content_in_a_path_may_be_a_number_and_a_name() {
+        let decoded = |oid| decode_content("1", oid, ContentIds::Any);
+        for text in ["0100", "a b/c", "+1"] {
+            let name = ContentName::new(text).expect("a name");
+            assert_eq!(decoded(text), Ok((Content { kind: 1, oid: name.oid() }, Some(name))));
+        }
+        assert_eq!(decoded("").unwrap_err().message, "oid: must be from 1 to 128 bytes long");
     }
 }

@@ -4,9 +4,9 @@ use std::fmt::Display;
 
 use serde::{Serialize, Serializer};
 
-use crate::protocol::frame::Rejection;
+use crate::protocol::frame::{Rejection, Telling};
+use model::content_name::{ContentTexts, ToldOid};
 use model::ids::Content;
-use model::reading::Reading;
 use model::record::Record;
 use model::rewards::claim::ClaimKey;
 use model::rewards::day::Day;
@@ -24,7 +24,7 @@ impl<T: Display> Serialize for Shown<T> {
 #[derive(Serialize)]
 pub(super) struct RecordView<'a> {
     kind: u16,
-    oid: Shown<u64>,
+    oid: Shown<ToldOid<'a>>,
     pos: u64,
     dur: u64,
     state: &'static str,
@@ -40,11 +40,11 @@ pub(super) struct RecordView<'a> {
 }
 
 impl<'a> RecordView<'a> {
-    pub fn new(record: &'a Record, reading: &Reading) -> Self {
-        let progress = reading.progress(record);
+    pub fn new(record: &'a Record, telling: Telling<'a>) -> Self {
+        let progress = telling.reading.progress(record);
         RecordView {
             kind: record.content.kind,
-            oid: Shown(record.content.oid),
+            oid: Shown(telling.texts.told(record.content.oid)),
             pos: record.pos,
             dur: record.dur,
             state: record.state.word(),
@@ -62,19 +62,19 @@ impl<'a> RecordView<'a> {
 /// The records of an answer.
 pub(super) enum RecordsView<'a> {
     /// As asked for one by one: `null` where nothing is known.
-    Asked(&'a [Option<Record>], &'a Reading),
-    Listed(&'a [Record], &'a Reading),
+    Asked(&'a [Option<Record>], Telling<'a>),
+    Listed(&'a [Record], Telling<'a>),
 }
 
 impl Serialize for RecordsView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            RecordsView::Asked(records, reading) => {
-                let view = |record| RecordView::new(record, reading);
+            RecordsView::Asked(records, telling) => {
+                let view = |record| RecordView::new(record, *telling);
                 serializer.collect_seq(records.iter().map(|record| record.as_ref().map(view)))
             }
-            RecordsView::Listed(records, reading) => {
-                serializer.collect_seq(records.iter().map(|record| RecordView::new(record, reading)))
+            RecordsView::Listed(records, telling) => {
+                serializer.collect_seq(records.iter().map(|record| RecordView::new(record, *telling)))
             }
         }
     }
@@ -90,7 +90,7 @@ struct RejectionView<'a> {
     record: Option<RecordView<'a>>,
 }
 
-pub(super) struct RejectionsView<'a>(pub &'a [Rejection], pub &'a Reading);
+pub(super) struct RejectionsView<'a>(pub &'a [Rejection], pub Telling<'a>);
 
 impl RejectionsView<'_> {
     pub fn is_empty(&self) -> bool {
@@ -109,16 +109,17 @@ impl Serialize for RejectionsView<'_> {
     }
 }
 
-pub(super) struct ContentsView<'a>(pub &'a [Content]);
+pub(super) struct ContentsView<'a>(pub &'a [Content], pub &'a ContentTexts);
 
 impl Serialize for ContentsView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct ContentView {
+        struct ContentView<'a> {
             kind: u16,
-            oid: Shown<u64>,
+            oid: Shown<ToldOid<'a>>,
         }
-        serializer.collect_seq(self.0.iter().map(|content| ContentView { kind: content.kind, oid: Shown(content.oid) }))
+        let view = |content: &Content| ContentView { kind: content.kind, oid: Shown(self.1.told(content.oid)) };
+        serializer.collect_seq(self.0.iter().map(view))
     }
 }
 
@@ -130,22 +131,22 @@ pub(super) struct RewardView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    oid: Option<Shown<u64>>,
+    oid: Option<Shown<ToldOid<'a>>>,
 }
 
 impl<'a> RewardView<'a> {
-    pub fn all(claims: &'a [ClaimKey], name: Option<&UserName>) -> Vec<Self> {
-        claims.iter().map(|claim| RewardView::new(claim, name)).collect()
+    pub fn all(claims: &'a [ClaimKey], name: Option<&UserName>, texts: &'a ContentTexts) -> Vec<Self> {
+        claims.iter().map(|claim| RewardView::new(claim, name, texts)).collect()
     }
 
     /// `name`: of the user of the claim, where users have names.
-    pub fn new(claim: &'a ClaimKey, name: Option<&UserName>) -> Self {
+    pub fn new(claim: &'a ClaimKey, name: Option<&UserName>, texts: &'a ContentTexts) -> Self {
         RewardView {
-            id: claim.id(name),
+            id: claim.id(name, texts),
             rule: &claim.rule,
             day: Shown(claim.day),
             kind: claim.content.map(|content| content.kind),
-            oid: claim.content.map(|content| Shown(content.oid)),
+            oid: claim.content.map(|content| Shown(texts.told(content.oid))),
         }
     }
 }

@@ -17,8 +17,9 @@ use super::shape::Object;
 use crate::protocol::frame::DecodeError;
 use crate::protocol::whom::Whom;
 use domain::subscribers::CascadeStatus;
+use model::content_name::{ContentIds, ContentName, ContentTexts};
 use model::counters::CounterId;
-use model::ids::{Content, UserId};
+use model::ids::UserId;
 use model::rewards::rule::RewardRule;
 use model::subscribers::{
     Dead, EventType, Failure, Filter, Owner, PauseReason, SigningSecret, State, Status, Subscriber, SubscriberId,
@@ -26,8 +27,12 @@ use model::subscribers::{
 };
 use model::user_name::{ToldUser, UserName};
 
-/// The names of users.
-type Names = HashMap<UserId, UserName>;
+/// The names in filters, as far as they are known.
+#[derive(Default)]
+pub struct FilterNames {
+    pub users: HashMap<UserId, UserName>,
+    pub contents: ContentTexts,
+}
 
 const LIST_DEFAULT: u64 = 1_000;
 const LIST_MAX: u64 = 1_000;
@@ -43,6 +48,8 @@ pub struct SubscriberBody {
     /// Without its users.
     pub filter: Filter,
     pub users: Vec<Whom>,
+    /// The names of its contents, where contents have names.
+    pub names: Vec<ContentName>,
     pub batch: u16,
     pub secret: Option<SigningSecret>,
 }
@@ -65,7 +72,7 @@ struct FilterShape<M> {
     rules: Option<Vec<Word<RuleId>>>,
     counters: Option<Vec<Word<CounterId>>>,
     kinds: Option<Vec<Kind>>,
-    contents: Option<Vec<Word<Content>>>,
+    contents: Option<Vec<String>>,
     mids: Option<Vec<M>>,
 }
 
@@ -161,14 +168,18 @@ struct DeadView<'a> {
 }
 
 /// `by_name`: users are named by texts.
-pub fn decode_subscriber(body: &[u8], by_name: bool) -> Result<SubscriberBody, DecodeError> {
+pub fn decode_subscriber(body: &[u8], by_name: bool, ids: ContentIds) -> Result<SubscriberBody, DecodeError> {
     match by_name {
-        true => decode(body, |name: Word<UserName>| Whom::Sub(name.0)),
-        false => decode(body, |id: Id| Whom::Mid(UserId(id.0))),
+        true => decode(body, ids, |name: Word<UserName>| Whom::Sub(name.0)),
+        false => decode(body, ids, |id: Id| Whom::Mid(UserId(id.0))),
     }
 }
 
-fn decode<M: DeserializeOwned>(body: &[u8], whom: impl Fn(M) -> Whom) -> Result<SubscriberBody, DecodeError> {
+fn decode<M: DeserializeOwned>(
+    body: &[u8],
+    ids: ContentIds,
+    whom: impl Fn(M) -> Whom,
+) -> Result<SubscriberBody, DecodeError> {
     let SubscriberShape { url, types, filter, batch, secret } = object(body)?;
     let mut types: Vec<EventType> = types.into_iter().map(|word| word.0).collect();
     types.sort_unstable();
@@ -176,10 +187,10 @@ fn decode<M: DeserializeOwned>(body: &[u8], whom: impl Fn(M) -> Whom) -> Result<
     if types.is_empty() {
         return Err(answer(Fault::invalid("types", "must have at least one")));
     }
-    let filter = filter.map(|filter| filter_of(filter.0, whom)).transpose().map_err(answer)?;
-    let (filter, users) = filter.unwrap_or_default();
+    let filter = filter.map(|filter| filter_of(filter.0, ids, whom)).transpose().map_err(answer)?;
+    let (filter, users, names) = filter.unwrap_or_default();
     let batch = batch.map_or(1, |batch| batch.0 as u16);
-    Ok(SubscriberBody { url, types, filter, users, batch, secret: secret.map(|secret| secret.0) })
+    Ok(SubscriberBody { url, types, filter, users, names, batch, secret: secret.map(|secret| secret.0) })
 }
 
 /// Decodes the body of `POST …/replay`: milliseconds since 1970.
@@ -205,13 +216,13 @@ pub fn decode_dead(after: Option<&str>, limit: Option<&str>) -> Result<(u64, usi
     Ok((after.map_or(0, |after| after.0), limit_of(limit, DEAD_DEFAULT, DEAD_MAX)?))
 }
 
-/// `names`: of users, as far as they are known. `secret`: one that was made here.
-pub fn encode_subscriber(owner: &Owner, names: &Names, secret: Option<&SigningSecret>) -> String {
+/// `secret`: one that was made here.
+pub fn encode_subscriber(owner: &Owner, names: &FilterNames, secret: Option<&SigningSecret>) -> String {
     text_of(&SubscriberView { secret: secret.map(SigningSecret::expose), ..SubscriberView::of(owner, names) })
 }
 
 /// `is_whole`: there are no more.
-pub fn encode_subscriber_list(owners: &[Owner], names: &Names, is_whole: bool, cascade: CascadeStatus) -> String {
+pub fn encode_subscriber_list(owners: &[Owner], names: &FilterNames, is_whole: bool, cascade: CascadeStatus) -> String {
     let next = owners.last().filter(|_| !is_whole).map(|owner| owner.id.as_str());
     let CascadeStatus { looked_at, is_away: away } = cascade;
     let subscribers = owners.iter().map(|owner| SubscriberView::of(owner, names)).collect();
@@ -238,16 +249,16 @@ pub fn encode_dead(dead: &[Dead], after: u64) -> String {
 }
 
 impl<'a> SubscriberView<'a> {
-    fn of(owner: &'a Owner, names: &Names) -> Self {
+    fn of(owner: &'a Owner, names: &FilterNames) -> Self {
         let Owner { subscriber, status, .. } = owner;
-        let text = |id| ToldUser { id, name: names.get(&id) }.text();
+        let user = |id| ToldUser { id, name: names.users.get(&id) }.text();
         let (state, reason) = state_of(status);
         let failing = state == "failing";
         SubscriberView {
             id: owner.id.as_str(),
             url: subscriber.url.as_str(),
             types: &subscriber.types,
-            filter: subscriber.filter.written(text),
+            filter: subscriber.filter.written(user, |content| names.contents.text(content)),
             batch: subscriber.batch,
             state,
             reason,
@@ -280,17 +291,28 @@ fn state_of(status: &Status) -> (&'static str, Option<&'static str>) {
     }
 }
 
-/// The filter without its users, and these.
-fn filter_of<M>(shape: FilterShape<M>, whom: impl Fn(M) -> Whom) -> Result<(Filter, Vec<Whom>), Fault> {
+/// The filter without its users, these, and the names of its contents.
+fn filter_of<M>(
+    shape: FilterShape<M>,
+    ids: ContentIds,
+    whom: impl Fn(M) -> Whom,
+) -> Result<(Filter, Vec<Whom>, Vec<ContentName>), Fault> {
     let FilterShape { rules, counters, kinds, contents, mids } = shape;
+    let contents = values(contents, "contents", |text| text)?;
+    let contents = contents.iter().enumerate().map(|(index, text)| {
+        let expected = "must be a kind and an oid, such as \"1:100\"";
+        ids.content(text).map_err(|_| Fault::invalid(&format!("contents[{index}]"), expected).within("filter"))
+    });
+    let contents = contents.collect::<Result<Vec<_>, _>>()?;
+    let names = contents.iter().filter_map(|(_, name)| name.clone()).collect();
     let filter = Filter {
         rules: values(rules, "rules", |word| word.0.0)?,
         counters: values(counters, "counters", |word| word.0)?,
         kinds: values(kinds, "kinds", Kind::get)?,
-        contents: values(contents, "contents", |word| word.0)?,
+        contents: contents.into_iter().map(|(content, _)| content).collect(),
         users: Vec::new(),
     };
-    Ok((filter, values(mids, "mids", whom)?))
+    Ok((filter, values(mids, "mids", whom)?, names))
 }
 
 fn values<W, T>(given: Option<Vec<W>>, name: &str, value: impl Fn(W) -> T) -> Result<Vec<T>, Fault> {
@@ -332,10 +354,6 @@ impl Named for CounterId {
 
 impl Named for RuleId {
     const EXPECTED: &str = "the id of a rule";
-}
-
-impl Named for Content {
-    const EXPECTED: &str = "a kind and an oid, such as \"1:100\"";
 }
 
 impl Named for UserName {

@@ -4,10 +4,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
+use model::ids::Content;
 use model::subscribers::{DeadReason, Failing, FailureReason, Newer, Secrets};
 
 fn decoded(body: &Value) -> Result<SubscriberBody, String> {
-    decode_subscriber(body.to_string().as_bytes(), false).map_err(|malformed| malformed.message)
+    decode_subscriber(body.to_string().as_bytes(), false, ContentIds::Number).map_err(|malformed| malformed.message)
 }
 
 fn least() -> Value {
@@ -75,16 +76,40 @@ fn what_is_wrong_is_named() {
 fn users_may_have_names() {
     let by_name = |mids: Value| {
         let body = with("filter", json!({ "mids": mids })).to_string();
-        decode_subscriber(body.as_bytes(), true).map(|body| body.users).map_err(|malformed| malformed.message)
+        decode_subscriber(body.as_bytes(), true, ContentIds::Number)
+            .map(|body| body.users)
+            .map_err(|malformed| malformed.message)
     };
     let name = |text: &str| Whom::Sub(UserName::new(text).expect("a name"));
     assert_eq!(by_name(json!(["auth0|6405", "42"])), Ok(vec![name("auth0|6405"), name("42")]));
     let expected = "must be the name of a user: 1 to 256 bytes without control characters";
     assert_eq!(by_name(json!(["a", ""])), Err(format!("filter.mids[1]: {expected}")));
     assert!(by_name(json!([42])).is_err_and(|complaint| complaint.starts_with("filter.mids[0]: ")));
-    let (owner, names) = (owner(Status::default()), HashMap::from([(UserId(42), "ann".parse().expect("a name"))]));
+    let users = HashMap::from([(UserId(42), "ann".parse().expect("a name"))]);
+    let (owner, names) = (owner(Status::default()), FilterNames { users, ..FilterNames::default() });
     let shown: Value = serde_json::from_str(&encode_subscriber(&owner, &names, None)).expect("it is JSON");
     assert_eq!(shown["filter"]["mids"], json!(["ann"]), "{shown}");
+}
+
+#[test]
+fn contents_may_have_names() {
+    let by_name = |contents: Value| {
+        let body = with("filter", json!({ "contents": contents })).to_string();
+        decode_subscriber(body.as_bytes(), false, ContentIds::Any).map_err(|malformed| malformed.message)
+    };
+    let name = |text: &str| ContentName::new(text).expect("a name");
+    let decoded = by_name(json!(["1:a:b", "2:100"])).expect("a filter");
+    let content = |kind, text| Content { kind, oid: name(text).oid() };
+    assert_eq!(decoded.filter.contents, [content(1, "a:b"), content(2, "100")]);
+    assert_eq!(decoded.names, [name("a:b"), name("100")]);
+    let expected = "must be a kind and an oid, such as \"1:100\"";
+    assert_eq!(by_name(json!(["1:a", "1"])).unwrap_err(), format!("filter.contents[1]: {expected}"));
+    let mut owner = owner(Status::default());
+    Arc::make_mut(&mut owner.subscriber).filter = decoded.filter;
+    let contents = decoded.names.into_iter().map(|name| (name.oid(), name)).collect();
+    let names = FilterNames { contents, ..FilterNames::default() };
+    let shown: Value = serde_json::from_str(&encode_subscriber(&owner, &names, None)).expect("it is JSON");
+    assert_eq!(shown["filter"]["contents"], json!(["1:a:b", "2:100"]), "{shown}");
 }
 
 #[test]
@@ -123,7 +148,7 @@ fn owner(status: Status) -> Owner {
 }
 
 fn encoded(status: Status) -> Value {
-    serde_json::from_str(&encode_subscriber(&owner(status), &HashMap::new(), None)).expect("it is JSON")
+    serde_json::from_str(&encode_subscriber(&owner(status), &FilterNames::default(), None)).expect("it is JSON")
 }
 
 #[test]
@@ -166,7 +191,7 @@ fn dead_letters_are_shown_with_their_events() {
 #[test]
 fn a_list_tells_whether_a_cascade_looks_at_the_bus() {
     let cascade = |looked_at, is_away| {
-        let list = encode_subscriber_list(&[], &HashMap::new(), true, CascadeStatus { looked_at, is_away });
+        let list = encode_subscriber_list(&[], &FilterNames::default(), true, CascadeStatus { looked_at, is_away });
         serde_json::from_str::<Value>(&list).expect("it is JSON")
     };
     assert_eq!(cascade(Some(5), false), json!({ "subscribers": [], "cascade": { "looked_at": 5, "away": false } }));

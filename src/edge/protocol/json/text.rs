@@ -7,6 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_json::value::RawValue;
 
 use model::beat::State;
+use model::content_name::ContentName;
 use model::ids::ConnectionId;
 use model::rewards::day::Day;
 
@@ -44,6 +45,30 @@ impl<const MAX: usize> Visitor<'_> for TextVisitor<MAX> {
             return Err(E::custom(format_args!("must be at most {MAX} bytes long")));
         }
         Ok(Text(text.to_owned()))
+    }
+}
+
+/// An `oid` where contents are named by texts. A number is none.
+#[derive(Debug)]
+pub(super) struct ContentText(pub ContentName);
+
+impl<'de> Deserialize<'de> for ContentText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(ContentVisitor)
+    }
+}
+
+struct ContentVisitor;
+
+impl Visitor<'_> for ContentVisitor {
+    type Value = ContentText;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<ContentText, E> {
+        ContentName::new(text).map(ContentText).map_err(E::custom)
     }
 }
 

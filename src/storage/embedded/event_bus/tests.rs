@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::*;
 use crate::database::Journal;
 use model::cloud_event::Source;
+use model::content_name::ContentTexts;
 use model::fixtures::claim;
 use model::rewards::claim::Claim;
 use storage::delivery::Delivery;
@@ -97,7 +98,7 @@ fn publish(log: &EmbeddedLog, mids: impl IntoIterator<Item = u64>) -> Result<(),
 
 /// Publishes all claims, or none.
 fn publish_claims(log: &EmbeddedLog, claims: Vec<Claim>) -> Result<(), BusError> {
-    let all = claims.iter().map(|claim| claim.event(None, &Source::of("local")));
+    let all = claims.iter().map(|claim| claim.event(None, ContentTexts::NONE, &Source::of("local")));
     let mut deliveries = block_on(events::publish(log, all.collect()));
     deliveries.dedup();
     assert!(deliveries.len() <= 1, "{deliveries:?}");
@@ -147,7 +148,7 @@ fn events_have_offsets_from_1_in_the_order_of_their_claims() {
 fn an_event_is_read_as_it_was_published() {
     let fixture = Fixture::new();
     publish(fixture.log(), [42]).unwrap();
-    let event = claim(42).event(None, &Source::of("local")).to_json();
+    let event = claim(42).event(None, ContentTexts::NONE, &Source::of("local")).to_json();
     assert_eq!(block_on(fixture.log().read(0, 1)).unwrap().events, [(1, event)]);
 }
 
@@ -228,7 +229,7 @@ fn events_over_the_age_are_removed_and_their_offsets_not_reused() {
 
 #[test]
 fn only_events_over_the_size_are_removed() {
-    let event = claim(100).event(None, &Source::of("local")).to_json().len() as u64;
+    let event = claim(100).event(None, ContentTexts::NONE, &Source::of("local")).to_json().len() as u64;
     let fixture = Fixture::with_bytes(10 * event + event / 2);
     publish(fixture.log(), 100..120).unwrap();
     wait_until("ten are left", || read(fixture.log(), 0, 1) == [(11, 110)]);

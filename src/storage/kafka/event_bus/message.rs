@@ -65,11 +65,12 @@ mod tests {
 
     use super::*;
     use model::cloud_event::Source;
+    use model::content_name::ContentTexts;
     use model::fixtures::claim;
 
     #[test]
     fn a_claim_is_this_message_to_the_letter() {
-        let message = Message::of(claim(u64::MAX).event(None, &Source::of("eu-1")));
+        let message = Message::of(claim(u64::MAX).event(None, ContentTexts::NONE, &Source::of("eu-1")));
         let headers: Vec<(String, String)> = message
             .headers
             .iter()
@@ -103,8 +104,10 @@ mod tests {
 
     #[test]
     fn a_message_is_read_as_the_event_that_it_was() {
-        let (event, json) =
-            (claim(42).event(None, &Source::of("eu-1")), claim(42).event(None, &Source::of("eu-1")).to_json());
+        let (event, json) = (
+            claim(42).event(None, ContentTexts::NONE, &Source::of("eu-1")),
+            claim(42).event(None, ContentTexts::NONE, &Source::of("eu-1")).to_json(),
+        );
         let Message { headers, value, .. } = Message::of(event);
         let read = structured(&sent(headers, &value)).expect("it is an event");
         let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("it is JSON");
@@ -113,7 +116,8 @@ mod tests {
 
     #[test]
     fn what_is_no_event_is_left_out() {
-        let Message { headers, value, .. } = Message::of(claim(42).event(None, &Source::of("eu-1")));
+        let Message { headers, value, .. } =
+            Message::of(claim(42).event(None, ContentTexts::NONE, &Source::of("eu-1")));
         assert_eq!(structured(&sent(headers, "no JSON")), None);
         assert_eq!(structured(&sent(OwnedHeaders::new(), &value)), None);
     }
