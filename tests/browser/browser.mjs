@@ -14,6 +14,7 @@ export function launch() {
       '--autoplay-policy=no-user-gesture-required',
       '--disable-dev-shm-usage',
       '--mute-audio',
+      '--disable-auto-reload', // of an error page, once the server is back
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-domain-reliability',

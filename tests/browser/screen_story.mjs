@@ -19,6 +19,7 @@ export const steps = [
     'toasts cover nothing, and stay under the pointer',
     async ({ demo: { page, phone, tv }, shot, story }) => {
       const animations = await slowAnimations(page);
+      for (const device of [phone, tv]) await device.setLoop(true);
       await phone.click('play');
       for (const rule of ['first-of-day', 'first-view']) await phone.toasts(rule).waitFor();
       await phone.toasts('first-view').hover();

@@ -134,6 +134,8 @@ export const steps = [
       await assert.rejects(page.reload(), /ERR_CONNECTION_REFUSED/);
       // The browser's own page about it comes after the refusal, and would break off what is opened meanwhile.
       await page.waitForURL(/^chrome-error:/, { waitUntil: 'commit' });
+      // It loads itself again once the server is back, which would break that off, too.
+      await page.goto('about:blank');
     },
   ],
   [
