@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::assembly::Assembly;
 use super::common::Common;
+use domain::content_names::ids_of;
 use domain::rewards::today::Today;
 use domain::views::ViewCounting;
 use domain::views::config::ViewsConfig;
 use edge::control::views;
-use model::content_name::ContentIds;
 use storage::views::Views;
 
 /// `None`: nothing is counted.
@@ -22,7 +22,6 @@ pub(super) fn build(
     let store = store.filter(|_| config.is_on())?;
     let (clock, today) = (common.clock.clone(), today.clone());
     let views = Arc::new(ViewCounting::new(config.clone(), store, clock, today, assembly.metrics()));
-    let ids = common.contents.as_ref().map_or(ContentIds::Number, |_| ContentIds::Any);
-    assembly.serve_control(views::routes(views.clone(), ids));
+    assembly.serve_control(views::routes(views.clone(), ids_of(common.contents.as_ref())));
     Some(views)
 }

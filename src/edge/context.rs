@@ -15,7 +15,7 @@ use crate::origin::Origins;
 use crate::protocol::frame::{FrameLimits, Telling, WelcomeLimits};
 use crate::shutdown::Stop;
 use crate::visitor::VisitorClasses;
-use domain::content_names::{ContentNamesUnavailable, NamedContents, texts_of};
+use domain::content_names::{ContentNamesUnavailable, NamedContents, ids_of, texts_of};
 use domain::elsewhere::Elsewhere;
 use domain::history::History;
 use domain::ingest::lanes::Lanes;
@@ -23,7 +23,7 @@ use domain::rewards::lookup::Lookup;
 use domain::time::clock::Clock;
 use domain::time::guard::ClockStatus;
 use domain::views::ViewCounting;
-use model::content_name::{ContentIds, ContentTexts};
+use model::content_name::{ContentIds, ContentName, ContentTexts};
 use model::ids::{Content, UserId};
 use model::mid_hash::MidHash;
 use model::reading::Reading;
@@ -78,7 +78,12 @@ impl ConnectionContext {
     }
 
     pub fn content_ids(&self) -> ContentIds {
-        if self.contents.is_some() { ContentIds::Any } else { ContentIds::Number }
+        ids_of(self.contents.as_ref())
+    }
+
+    /// The indexes of beats whose contents have numbers that belong to other names. `names`: of all of them.
+    pub fn misnamed(&self, names: &[ContentName]) -> Vec<u32> {
+        self.contents.as_ref().map(|contents| contents.taken(names)).unwrap_or_default()
     }
 
     /// The names of the contents of an answer, where contents have names.

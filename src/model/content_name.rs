@@ -3,7 +3,6 @@
 //! Everywhere inside, the first 8 bytes of the SHA-256 of the text stand for it: see [`ContentName::oid`].
 
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use percent_encoding::utf8_percent_encode;
@@ -14,7 +13,11 @@ use super::percent::RESERVED;
 
 /// `the-wire/s01e01`: 1 to 128 bytes without control characters, compared byte by byte. Digits are a name like any other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ContentName(Arc<str>);
+pub struct ContentName {
+    text: Arc<str>,
+    /// Follows from the text, and is needed several times for each beat.
+    oid: u64,
+}
 
 /// A text names no content. The message completes a sentence that begins with the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,19 +65,20 @@ impl ContentName {
         if matches!(text, "." | "..") {
             return Err(NoContentName::Dots);
         }
-        Ok(ContentName(text.into()))
+        let digest = Sha256::digest(text.as_bytes());
+        let oid = u64::from_be_bytes(*digest.first_chunk().expect("a digest has 32 bytes"));
+        Ok(ContentName { text: text.into(), oid })
     }
 
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// The number that stands for it: the first 8 bytes of its SHA-256, big-endian.
     ///
     /// Fixed for good: what is stored under it is found by every gateway.
     pub fn oid(&self) -> u64 {
-        let digest = Sha256::digest(self.0.as_bytes());
-        u64::from_be_bytes(*digest.first_chunk().expect("a digest has 32 bytes"))
+        self.oid
     }
 }
 
@@ -91,14 +95,6 @@ impl ContentIds {
             Some((Content { kind, oid: name.oid() }, Some(name)))
         });
         parsed.ok_or_else(|| NoContent(text.to_owned()))
-    }
-}
-
-impl FromStr for ContentName {
-    type Err = NoContentName;
-
-    fn from_str(text: &str) -> Result<Self, NoContentName> {
-        ContentName::new(text)
     }
 }
 

@@ -80,6 +80,8 @@ class Transfer(Scratch):
         self.assertIn("1500 records are there, 0 of them new or changed; 0 refused", said)
         _, complaint = self.run_to(EXISTS, "export", self.copy)
         self.assertIn("is there already", complaint)
+        said, _ = self.run_to(0, "export", "-")
+        self.assertEqual(said, self.copy.read_text())
         said, _ = self.run_to(0, "export", "--kind", "2")
         self.assertEqual(said, "")
 

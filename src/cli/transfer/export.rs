@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
@@ -27,13 +27,20 @@ const RECORDS: u32 = 1_000;
 
 #[derive(Args, Debug)]
 pub struct ExportArgs {
-    /// The file. It has this name when it is whole, and FILE.part before. Without it, standard output.
+    /// The file. It has this name when it is whole, and FILE.part before. Without it, or with -, standard output.
     file: Option<PathBuf>,
     /// Only contents of this kind. May be given several times.
     #[arg(long = "kind", value_name = "KIND")]
     kinds: Vec<u16>,
     #[command(flatten)]
     service: ServiceArgs,
+}
+
+impl ExportArgs {
+    /// `None`: standard output.
+    fn path(&self) -> Option<&Path> {
+        self.file.as_deref().filter(|file| *file != Path::new("-"))
+    }
 }
 
 /// The part of the export that is in the file.
@@ -63,7 +70,7 @@ pub fn export(config: &Config, args: &ExportArgs) -> Result<String, TransferErro
     });
     bar.finish_and_clear();
     ended?;
-    if let Some(path) = &args.file {
+    if let Some(path) = args.path() {
         out.finish(path)?;
     }
     Ok(format!("{} records of {} users\n", progress.records, progress.users))
@@ -126,9 +133,9 @@ async fn lines_of(client: &HistoryClient, user: User, kinds: &[u32]) -> Result<(
 impl Out {
     fn open(args: &ExportArgs) -> Result<(Self, Progress), TransferError> {
         let begin = || Progress { kinds: args.kinds.clone(), ..Progress::default() };
-        let Some(path) = &args.file else { return Ok((Out::Standard(io::stdout()), begin())) };
+        let Some(path) = args.path() else { return Ok((Out::Standard(io::stdout()), begin())) };
         if path.exists() {
-            return Err(TransferError::Exists(path.clone()));
+            return Err(TransferError::Exists(path.to_owned()));
         }
         let (part, kept) = (beside(path, ".part"), ProgressFile::new(beside(path, ".part.export")));
         let progress = match kept.load::<Progress>()? {
@@ -171,9 +178,9 @@ impl Out {
     }
 
     /// Gives the file its name.
-    fn finish(self, path: &PathBuf) -> Result<(), TransferError> {
+    fn finish(self, path: &Path) -> Result<(), TransferError> {
         let Out::File { part, kept, .. } = self else { return Ok(()) };
-        fs::rename(&part, path).map_err(|error| TransferError::Write(path.clone(), error))?;
+        fs::rename(&part, path).map_err(|error| TransferError::Write(path.to_owned(), error))?;
         kept.remove()
     }
 }

@@ -99,7 +99,7 @@ impl Replays {
     }
 }
 
-/// Of wanted events those that there is room for, and at least one: an empty queue takes it however long it is.
+/// The wanted events that fit, and at least one: an empty queue takes it however long it is.
 fn fill_of(replay: &Replay, part: &Part, at: Offset, read: PartEvents, room_bytes: u64, parts: Arc<[Part]>) -> Fill {
     let PartEvents { mut events, to, is_end, .. } = read;
     let mut bytes = 0;

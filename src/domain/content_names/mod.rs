@@ -9,7 +9,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 
-use model::content_name::{ContentName, ContentTexts};
+use model::content_name::{ContentIds, ContentName, ContentTexts};
 use model::ids::Content;
 use storage::content_names::{ContentNames, KEPT_AGAIN_AFTER};
 use storage::store_error::StoreError;
@@ -35,7 +35,7 @@ pub struct NamedContents {
     remembered: Arc<[Mutex<LruCache<u64, Remembered>>]>,
 }
 
-/// What is known of a name, before something is stored about its content.
+/// The standing of a name, before something is stored about its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// Its text is stored, and stays there long enough.
@@ -68,10 +68,9 @@ impl NamedContents {
         let mut part = self.part(oid).lock();
         match part.get(&oid) {
             Some(Remembered { name: Some(known), kept: Some(kept), .. }) if kept.elapsed() < KEPT_AGAIN_AFTER => {
-                if known == name {
-                    Standing::Kept
-                } else {
-                    Standing::Taken
+                match known == name {
+                    true => Standing::Kept,
+                    false => Standing::Taken,
                 }
             }
             _ => Standing::Unknown,
@@ -97,17 +96,22 @@ impl NamedContents {
         Ok(names.into_iter().map(of_number).collect())
     }
 
-    /// Keeps those of the names whose standing is unknown. Whether all of them have their numbers now, as far as that can be
-    /// known: the index of the first one whose number belongs to another.
-    pub async fn require(&self, names: &[ContentName]) -> Result<Option<usize>, ContentNamesUnavailable> {
+    /// Keeps those of the names whose standing is unknown. Returns the indexes of names whose numbers belong to others.
+    pub async fn require(&self, names: &[ContentName]) -> Result<Vec<u32>, ContentNamesUnavailable> {
         let unknown: Vec<_> = names.iter().filter(|name| self.standing(name) == Standing::Unknown).cloned().collect();
         if !unknown.is_empty() {
             self.keep(unknown).await?;
         }
-        Ok(names.iter().position(|name| self.standing(name) == Standing::Taken))
+        Ok(self.taken(names))
     }
 
-    /// The same, for as long as it takes.
+    /// The indexes of names whose numbers belong to others, as far as that is remembered.
+    pub fn taken(&self, names: &[ContentName]) -> Vec<u32> {
+        let taken = names.iter().zip(0..).filter(|(name, _)| self.standing(name) == Standing::Taken);
+        taken.map(|(_, index)| index).collect()
+    }
+
+    /// Keeps texts, for as long as it takes.
     pub fn keep_patiently(&self, names: Vec<ContentName>) -> BoxFuture<'static, ()> {
         let own = self.clone();
         Box::pin(async move {
@@ -183,6 +187,11 @@ impl NamedContents {
     fn part(&self, oid: u64) -> &Mutex<LruCache<u64, Remembered>> {
         &self.remembered[oid as usize % PARTS]
     }
+}
+
+/// How contents are named where these are their names. `None`: contents are numbers.
+pub fn ids_of(names: Option<&NamedContents>) -> ContentIds {
+    if names.is_some() { ContentIds::Any } else { ContentIds::Number }
 }
 
 /// The texts of an answer's contents. `None`: contents are numbers.

@@ -88,7 +88,7 @@ impl LiveView {
         ranked.chain(self.widget_contents()).chain(self.visits.iter().map(|visit| visit.content))
     }
 
-    /// Those that the widget may list.
+    /// The contents that the widget may list.
     pub fn widget_contents(&self) -> impl Iterator<Item = Content> + '_ {
         self.widget_top.iter().map(|(content, _)| *content)
     }

@@ -21,7 +21,7 @@ use crate::operator_server::LongAnswer;
 use crate::protocol::json::{
     encode_live, encode_live_counts, encode_live_event, encode_series, encode_shares, encode_tail, encode_top,
 };
-use domain::content_names::{ContentNamesUnavailable, NamedContents, texts_of};
+use domain::content_names::{ContentNamesUnavailable, NamedContents, ids_of, texts_of};
 use domain::live::board::{LiveBoard, LiveView};
 use model::content_name::{ContentIds, ContentTexts};
 
@@ -90,7 +90,7 @@ impl LiveRoutes {
     }
 
     pub fn content_ids(&self) -> ContentIds {
-        if self.contents.is_some() { ContentIds::Any } else { ContentIds::Number }
+        ids_of(self.contents.as_ref())
     }
 }
 

@@ -16,9 +16,8 @@ use crate::protocol::json::{
     FilterNames, SubscriberBody, decode_replay, decode_subscriber, encode_dead, encode_resent, encode_secret,
     encode_subscriber, encode_subscriber_list,
 };
-use domain::content_names::texts_of;
+use domain::content_names::{ids_of, texts_of};
 use domain::subscribers::{Definition, Subscribers};
-use model::content_name::ContentIds;
 use model::subscribers::{Owner, SigningSecret, SubscriberId};
 
 /// A filter with 1,000 values of each field fits.
@@ -95,11 +94,13 @@ async fn put(State(served): State<Served>, path: IdPath, request: Request) -> Re
     query::none(request.uri())?;
     let ((subscribers, KeyNames { called_users, contents }), id) = (served.parts()?, id_of(path)?);
     let body = body::received(request, BODY_BYTES_MAX).await?;
-    let ids = contents.as_ref().map_or(ContentIds::Number, |_| ContentIds::Any);
     let SubscriberBody { url, types, mut filter, users, names, batch, secret } =
-        decode_subscriber(&body, called_users.0.is_some(), ids)?;
-    if let Some(contents) = contents {
-        contents.require(&names).await?;
+        decode_subscriber(&body, called_users.0.is_some(), ids_of(contents.as_ref()))?;
+    if let Some(contents) = contents
+        && let [index, ..] = contents.require(&names).await?[..]
+    {
+        let complaint = "its number belongs to another content";
+        return Err(Problem::invalid(format!("filter.contents[{index}]: {complaint}")));
     }
     filter.users = called_users.all_changed(users).await?.into_iter().map(|user| user.id).collect();
     let url = subscribers.endpoint(&url).map_err(|error| Problem::invalid(format!("url: {error}")))?;

@@ -26,7 +26,7 @@ pub async fn delete(
         None => asked_at::of_contents(context, user, contents.clone()).await.map_err(status::of_read)?,
     };
     if let Some(named) = &context.contents
-        && let Some(index) = named.require(&names).await.map_err(status::of_content_names)?
+        && let [index, ..] = named.require(&names).await.map_err(status::of_content_names)?[..]
     {
         let complaint = "its number belongs to another content";
         return Err(Fault::new(format!("items[{index}].name"), complaint).into());

@@ -18,7 +18,7 @@ use super::{encode, status, wire};
 use crate::auth::User;
 use crate::called_users::CalledUsers;
 use crate::context::ConnectionContext;
-use crate::http::pending::{COMMIT_MAX, misnamed};
+use crate::http::pending::COMMIT_MAX;
 use crate::protocol::frame::Telling;
 use domain::devices::inbox::{CloseRequest, Inbox, Rejected, WrittenBeat};
 use domain::devices::ready_list::Notifier;
@@ -116,7 +116,7 @@ fn hand_in(context: &ConnectionContext, entry: &Entry, user: User, notify: &Arc<
     let inbox = context.authenticator.request(id, entry.origin, Visitor::default(), notifier);
     inbox.names_writes();
     let (read, decisions, flag) = (Instant::now(), &Decisions::default(), entry.flag);
-    let misnamed = misnamed(context, &entry.names);
+    let misnamed = context.misnamed(&entry.names);
     let source = Source {
         inbox: &inbox,
         device: &entry.device,

@@ -8,7 +8,7 @@ use axum::response::Response;
 use tokio::time::timeout;
 
 use super::bearer::Caller;
-use super::pending::{Pending, misnamed};
+use super::pending::Pending;
 use super::problem::Problem;
 use super::{body, query};
 use crate::address::ClientAddress;
@@ -38,10 +38,10 @@ pub async fn post(
     let device = Arc::from(body.device.unwrap_or_default());
     let pending = Pending::new(&context, caller.user, body.connection, visitor)?;
     let flag = body.beats.flag;
-    if let Some(contents) = &context.contents {
-        contents.require(&body.beats.names).await?;
-    }
-    let misnamed = misnamed(&context, &body.beats.names);
+    let misnamed = match &context.contents {
+        Some(contents) => contents.require(&body.beats.names).await?,
+        None => Vec::new(),
+    };
     let (rejected, news) = pending.beats(&device, flag, &body.beats.items, &misnamed).await?;
     let rejected: Vec<Rejection> = rejected.into_iter().map(rejection).collect();
     let flag = match news.flag {

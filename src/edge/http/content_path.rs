@@ -21,8 +21,8 @@ pub fn content(path: ContentPath, ids: ContentIds) -> Result<(Content, Option<Co
 /// Has the name stored, before something is stored about its content.
 pub async fn require_name(contents: Option<&NamedContents>, name: Option<ContentName>) -> Result<(), Problem> {
     let Some((contents, name)) = contents.zip(name) else { return Ok(()) };
-    match contents.require(&[name]).await? {
-        Some(_) => Err(Problem::invalid("oid: its number belongs to another content")),
-        None => Ok(()),
+    match contents.require(&[name]).await?.is_empty() {
+        true => Ok(()),
+        false => Err(Problem::invalid("oid: its number belongs to another content")),
     }
 }

@@ -7,7 +7,6 @@ use tokio::sync::Notify;
 
 use super::problem::Problem;
 use crate::context::ConnectionContext;
-use domain::content_names::Standing;
 use domain::devices::inbox::{CloseRequest, Inbox, InboxBatch, Rejected};
 use domain::devices::ready_list::Notifier;
 use domain::ingest::intake::Intake;
@@ -15,7 +14,6 @@ use domain::ingest::source::Source;
 use domain::rewards::decisions::Decisions;
 use model::beat::Beat;
 use model::change::{Action, Outcome};
-use model::content_name::ContentName;
 use model::ids::{ConnectionId, UserId};
 use model::rewards::day::Day;
 use model::rewards::reward_notice::RewardNotice;
@@ -123,13 +121,6 @@ impl<'a> Pending<'a> {
         };
         tokio::time::timeout(COMMIT_MAX, answered).await.map_err(|_| CommitError::Late)?
     }
-}
-
-/// The indexes of beats whose contents have numbers that belong to others.
-pub fn misnamed(context: &ConnectionContext, names: &[ContentName]) -> Vec<u32> {
-    let Some(contents) = &context.contents else { return Vec::new() };
-    let taken = names.iter().zip(0..).filter(|(name, _)| contents.standing(name) == Standing::Taken);
-    taken.map(|(_, index)| index).collect()
 }
 
 impl From<CommitError> for Problem {

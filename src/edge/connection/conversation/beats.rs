@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use super::Conversation;
 use super::state::State;
-use crate::http::pending::misnamed;
 use crate::protocol::frame::{Beats, ServerFrame};
 use domain::ingest::source::Source;
 use model::rewards::claim::ClaimKey;
@@ -15,7 +14,7 @@ impl Conversation {
     pub(super) fn take_beats(&mut self, seq: u32, beats: &Beats, now: Instant) {
         self.strikes = 0;
         self.write_name_again(now);
-        let misnamed = misnamed(&self.context, &beats.names);
+        let misnamed = self.context.misnamed(&beats.names);
         let source = Source {
             inbox: self.registration.inbox(),
             device: &self.device,

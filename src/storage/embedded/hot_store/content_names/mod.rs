@@ -11,7 +11,6 @@ use std::sync::atomic::Ordering;
 use self::tables::{ContentNameTable, KeptText};
 use super::commit::GroupWriter;
 use super::read::Asker;
-use super::tables::ReadError;
 use super::{EmbeddedStore, OpenError, Shared};
 use crate::describe;
 use crate::write_queue::{Answered, WriteQueue};
@@ -112,26 +111,22 @@ impl Keeper {
         let (today, expired) = self.days();
         let mut batch = tables.durable_batch(SWEPT);
         let mut kept = BTreeMap::new();
-        let put = |table: &ContentNameTable, kept: &mut BTreeMap<u64, KeptText>, batch: &mut _, name: &ContentName| {
+        for name in names {
             let oid = name.oid();
             if kept.contains_key(&oid) {
-                return Ok(());
+                continue;
             }
-            let stored = table.get(&view.snapshot, oid)?;
-            let text = stored
-                .clone()
-                .filter(|stored| stored.day >= expired)
-                .map_or_else(|| name.clone(), |stored| stored.name);
-            let day = stored.as_ref().map_or(today, |stored| stored.day.max(today));
-            let text = KeptText { day, name: text };
+            let stored = self.table.get(&view.snapshot, oid).map_err(|error| writer.unread(error))?;
+            let text = match &stored {
+                Some(stored) if stored.day >= expired => {
+                    KeptText { day: stored.day.max(today), name: stored.name.clone() }
+                }
+                _ => KeptText { day: today, name: name.clone() },
+            };
             if stored.as_ref() != Some(&text) {
-                table.put(batch, oid, &text);
+                self.table.put(&mut batch, oid, &text);
             }
             kept.insert(oid, text);
-            Ok::<_, ReadError>(())
-        };
-        for name in names {
-            put(&self.table, &mut kept, &mut batch, name).map_err(|error| writer.unread(error))?;
         }
         let old = self.table.from(&view.snapshot, self.swept, SWEPT).map_err(|error| writer.unread(error))?;
         for (oid, _) in old.iter().filter(|(oid, text)| text.day < expired && !kept.contains_key(oid)) {
